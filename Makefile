@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+COLLECTED := .venv/.collected
 RUN := .venv-run/.ready
 PROJECTS := .venv-projects/.ready
 BENCH := .venv-bench/.ready
@@ -10,6 +11,8 @@ BFCL := .venv-bench/.bfcl
 AGENTDOJO := .venv-agentdojo/.ready
 FAULTS := .venv-faults/.ready
 CONFORMANCE := .venv-conformance/.ready
+DOCS := .venv-docs/.ready
+COMPARE := .venv-compare/.ready
 MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every module anew
@@ -18,17 +21,19 @@ unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every m
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test quick fresh check format lint layers types unit pure explore rest browser bench bfcl agentdojo conformance faults modules lock clean
+.PHONY: run test quick fresh check format lint layers types js unit pure explore rest browser bench bfcl agentdojo conformance compare faults docs modules lock clean
 
 run: $(RUN)  ## serve the pages with samples of every assistant, and print the link that opens them
 	.venv-run/bin/treadle serve --demo
 
-test: check unit  ## everything CI does: format, lint, layers, types, tests, docs
+test: $(READY)  ## everything CI does: format, lint, layers, types, tests, docs
+	$(MAKE) --no-print-directory -j 2 --output-sync=target types check $(COLLECTED)  # type checkers, which take longest, use one core
+	$(MAKE) --no-print-directory unit
 
 fresh:  ## both commands on a machine that has only Python, make and git, as root and as an ordinary user; needs root
 	sh scripts/fresh.sh
 
-check: format lint layers types
+check: format lint layers types js
 
 format: $(READY)
 	$(BIN)/ruff format --check
@@ -41,8 +46,13 @@ lint: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-types: $(READY)
+types: $(READY)  ## our code, and with both type checkers what users write: examples, pages, tests/types
+	$(BIN)/python scripts/pages_code.py
 	$(BIN)/pyright
+	$(BIN)/mypy
+
+js: $(READY)  ## the pages' JavaScript: unit tests, types, lint
+	sh scripts/frontend.sh
 
 unit: pure rest
 
@@ -56,7 +66,7 @@ pure: $(READY)  ## the pure layers, which their own tests cover to the last bran
 	$(BIN)/coverage report
 
 explore: $(READY)  ## the same properties with cases that no run has tried before
-	TREADLE_PROPERTIES=explore $(BIN)/pytest -n 2 $(PURE:%=tests/%)
+	TREADLE_PROPERTIES=explore $(BIN)/pytest -n 2 $(PURE:%=tests/%) tests/server/test_openapi.py tests/toolsets/openapi/test_published.py
 
 rest: $(READY) $(PROJECTS) browser  ## everything else, over real sockets, files, processes and in a browser
 	$(BIN)/pytest -n 4 --dist worksteal $(PURE:%=--ignore=tests/%)  # most of the time they wait for something
@@ -84,9 +94,16 @@ faults: $(READY) $(FAULTS)  ## killed at every point and at random, on SQLite an
 	$(BIN)/python -m bench.faults all
 	$(BIN)/python -m bench.faults all --store postgres
 	TREADLE_KILLS=12 $(BIN)/pytest tests/assistants/coding/test_killed.py
+	TREADLE_KILLS=30 $(BIN)/pytest tests/checkpoints/test_processes.py
 
 conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our server and client
 	$(BIN)/python -m bench.conformance
+
+compare: $(READY) $(COMPARE)  ## the nine programs in examples/ beside the same programs for pydantic-ai: lines, answers, types
+	$(BIN)/python -m bench.compare
+
+docs: $(DOCS)  ## the documentation as a site, in site/; broken links and anchors, and requests to other hosts, fail
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 
 modules: $(READY)  ## renew docs/modules.md
 	$(BIN)/python scripts/modules.py
@@ -100,15 +117,23 @@ lock:  ## renew requirements/*.lock from pyproject.toml
 	.venv-lock/bin/pip install --quiet uv
 	$(COMPILE) pyproject.toml --group build $(EXTRAS:%=--extra %) --output-file requirements/run.lock
 	$(COMPILE) pyproject.toml --group dev $(EXTRAS:%=--extra %) --extra telemetry --extra cluster --output-file requirements/dev.lock
+	$(COMPILE) --group docs --output-file requirements/docs.lock
 	echo uv | $(COMPILE) - --output-file requirements/uv.lock
 	echo pytest | $(COMPILE) - --output-file requirements/projects.lock
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-run .venv-projects .venv-bench .venv-agentdojo .venv-conformance .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-run .venv-projects .venv-bench .venv-agentdojo .venv-conformance .venv-compare .venv-docs .venv-faults .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis build site frontend/node_modules
 
 $(READY): requirements/dev.lock requirements/uv.lock scripts/environment.sh pyproject.toml
 	PYTHON=$(PYTHON) COMPILE=1 sh scripts/environment.sh .venv requirements/dev.lock
+
+$(COLLECTED): $(READY) $(shell find src tests -name '*.py')  # bytecode of the tests, or each process that runs them would make it
+	$(BIN)/pytest --collect-only -qq >$@.new || { cat $@.new; exit 1; }
+	mv $@.new $@
+
+$(DOCS): requirements/docs.lock requirements/uv.lock scripts/environment.sh
+	PYTHON=$(PYTHON) sh scripts/environment.sh .venv-docs requirements/docs.lock bare
 
 $(PROJECTS): requirements/projects.lock scripts/environment.sh $(READY)  # what the projects have that tests work on: starting pytest with all of our plugins takes ten times as long
 	PYTHON=$(PYTHON) COMPILE=1 sh scripts/environment.sh .venv-projects requirements/projects.lock bare
@@ -134,6 +159,11 @@ $(AGENTDOJO): bench/agentdojo/requirements.txt pyproject.toml
 $(FAULTS): bench/faults/requirements.txt
 	$(PYTHON) -m venv .venv-faults
 	.venv-faults/bin/pip install --quiet --disable-pip-version-check -r bench/faults/requirements.txt
+	touch $@
+
+$(COMPARE): bench/compare/requirements.txt
+	$(PYTHON) -m venv .venv-compare
+	.venv-compare/bin/pip install --quiet --disable-pip-version-check -r bench/compare/requirements.txt
 	touch $@
 
 $(CONFORMANCE): bench/conformance/requirements.txt bench/conformance/package.json

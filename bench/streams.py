@@ -19,9 +19,11 @@ import aiohttp
 
 from bench.machine import describe
 from bench.report import table
-from treadle import Assistant, FunctionToolset, Host, Model, Request, TextDelta, Traits, open_home, tool
+from treadle import FunctionToolset, Model, open_home, tool
+from treadle.assistant import Assistant, Host
 from treadle.core.calls import Written
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Usage
+from treadle.models import Request, TextDelta, Traits
 
 RESULTS = Path(__file__).parent / "results" / "streams.md"
 RUNS, READERS, STALLED = 100, 5, 10

@@ -31,8 +31,9 @@ def measure() -> TogetherResult:
 
 
 def _walls() -> list[float]:
-    from treadle import Agent, Scripted, tool
+    from treadle import Agent, tool
     from treadle.models.scripted import calls
+    from treadle.testing import Scripted
 
     times: list[float] = []
 

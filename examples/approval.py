@@ -1,37 +1,41 @@
-"""A call that waits for a person, who answers later: here at once, in life perhaps tomorrow and from another process."""
+"""Approval across two processes: one stores a run that waits, another approves the call, edits it, and resumes the run."""
 
 import asyncio
-import tempfile
+import os
+import subprocess
+import sys
 
-from treadle import Agent, ask, open_home, tool
-from treadle.testing import Scripted, calls
+from treadle import Agent, tool
+from treadle.models import Request
+from treadle.testing import Scripted, ScriptedReply, calls
 
 
-@tool
+@tool  # may change something, so it needs approval
 def order(item: str, count: int) -> str:
     """Order more of an item.
 
     :param item: article number
     :param count: how many
     """
-    print(f"  (ordering {count} of {item})")
+    print(f"ordering {count} of {item}")
     return f"ordered {count}"
 
 
-model = Scripted(calls(("order", {"item": "B-7", "count": 500})), "I ordered 50 of B-7, as you wished.")
-agent = Agent(model, tools=[order], policy=[ask("order")])
+def reply(request: Request) -> ScriptedReply | str:
+    """Return the reply to a conversation, in whichever process."""
+    return "It is ordered." if len(request.history) > 1 else calls(("order", {"item": "B-7", "count": 500}))
 
 
-async def main(folder: str) -> None:
-    kept = open_home(folder).services()  # journal=True keeps runs in the data folder instead
-    waiting = await agent.run("We are out of B-7.", run_id="restock", journal=kept)
-    (approval,) = waiting.approvals
-    print(f"{waiting.stopped}: {approval.name}({approval.arguments})")
+model = os.environ.get("TREADLE_MODEL") or Scripted(reply, reply)
+agent = Agent(model, tools=[order])
 
-    await agent.approve("restock", approval.call_id, by="Ann", arguments={"item": "B-7", "count": 50}, journal=kept)
-    result = await agent.resume("restock", journal=kept)
-    print(f"{result.stopped}: {result.output}")
-
-
-with tempfile.TemporaryDirectory() as folder:
-    asyncio.run(main(folder))
+if sys.argv[1:]:
+    (run_id,) = sys.argv[1:]
+    for call in asyncio.run(agent.approvals(run_id)):
+        asyncio.run(agent.approve(run_id, call.call_id, by="Ann", arguments={**call.arguments, "count": 50}))
+    print(agent.resume_sync(run_id).output)
+else:
+    result = agent.run_sync("We are out of B-7.", journal=True)
+    for call in result.approvals:
+        print(f"waiting: {call.name}({call.arguments})", flush=True)
+    subprocess.run([sys.executable, __file__, result.run_id], check=True)

@@ -62,9 +62,9 @@ async def guided(demonstration: Demonstration, name: str, host: Host) -> str:
 async def mended(demonstration: Demonstration, _: str, host: Host) -> str:
     """A job on the sample."""
     from treadle.assistants.coding.job_kinds import find_coding_job_kind
-    from treadle.assistants.coding.workspaces import SAMPLES
+    from treadle.files import SAMPLES_FOLDER
 
-    workspace, (what,) = str(host.home.folder / SAMPLES / "cart"), demonstration.questions
+    workspace, (what,) = str(host.home.folder / SAMPLES_FOLDER / "cart"), demonstration.questions
     job = Jobs(host.home.folder).create("coding", "debug", what, given={"description": what}, workspace=workspace)
     await execute_job(job.id, find_coding_job_kind("debug").work, host)
     return job.id
@@ -98,7 +98,7 @@ DEMONSTRATIONS = {
 }
 
 
-async def _asked(agent: Agent[Any], questions: tuple[str, ...], host: Host) -> str:
+async def _asked(agent: Agent[Any, Any], questions: tuple[str, ...], host: Host) -> str:
     run_id = None
     for question in questions:
         result = await agent.run(question, run_id=run_id, journal=host.home.services())

@@ -11,7 +11,7 @@ set -eu
 PROGRAMS="bwrap rg chromium chromium-browser google-chrome google-chrome-stable chrome node nodejs npm npx corepack uv uvx
   cc c++ c89 c99 gcc g++ clang go cargo rustc rustup java javac mvn gradle docker podman psql ollama gh tmux"
 PACKAGES="bubblewrap ripgrep chromium chromium-common chromium-driver"  # what a test's command may install, so that it can
-VARIABLES="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE NODE_EXTRA_CA_CERTS PIP_INDEX_URL PIP_CERT UV_INDEX_URL CI"
+VARIABLES="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE NODE_EXTRA_CA_CERTS PIP_INDEX_URL PIP_CERT UV_INDEX_URL NPM_CONFIG_REGISTRY npm_config_registry CI"
 
 main() {
   case $# in

@@ -4,6 +4,7 @@ Properties are searched by the same cases in every run, so that one run says wha
 """
 
 import asyncio
+import gc
 import os
 import re
 import shutil
@@ -41,6 +42,11 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if PROJECTS.is_dir():
         os.environ["VIRTUAL_ENV"] = str(PROJECTS)
+
+
+def pytest_collection_finish() -> None:
+    """Leave tests and modules, which live to the end, out of every garbage collection from now on."""
+    gc.freeze()
 
 
 def pytest_sessionstart() -> None:

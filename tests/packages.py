@@ -1,10 +1,13 @@
-"""Packages of strangers, made on the spot: modules, and what they register. Put their folder on the path to have them installed."""
+"""Packages of strangers: made on the spot, and installed where their folder is put on the path; or imported at their first use."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 ASSISTANT = """
 from argparse import ArgumentParser, Namespace
-from treadle import Assistant, Command, FunctionToolset, Host, Limits, Panel, allow, ask, deny, tool
+from treadle import FunctionToolset, Limits, allow, ask, deny, tool
+from treadle.assistant import Assistant, Command, Host, Panel
 
 @tool(effect="read")
 def look(thing: str) -> str:
@@ -28,3 +31,13 @@ def install(folder: Path, package: str, module: str, source: str, **assistants: 
     points = "\n".join([f"{name} = {module}:{value}" for name, value in assistants.items()])
     (info / "entry_points.txt").write_text(f"[console_scripts]\nx = y:z\n\n[treadle.assistants]\n{points}\n\n[other]\na = b\n")
     return folder
+
+
+class Deferred:
+    """A module that is imported at its first use, where every process that collects tests would take seconds to import it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)

@@ -40,7 +40,7 @@ class Story:
     wire: str
     stream: bool
 
-    def agent(self, server: wire.WireServer, tools: Any = (), **settings: Any) -> Agent[Any]:
+    def agent(self, server: wire.WireServer, tools: Any = (), **settings: Any) -> Agent[Any, Any]:
         timeouts = settings.pop("timeouts", None)
         model = wire.model(server, self.wire, stream=self.stream, **({"timeouts": timeouts} if timeouts else {}))
         settings.setdefault("limits", QUICK)

@@ -5,13 +5,14 @@ import asyncio
 import pytest
 
 from postgres import database as postgres_database
-from treadle import Agent, Scripted, open_home
+from treadle import Agent, open_home
 from treadle.admin.stats import open_stats
 from treadle.core.errors import RunNotFound
 from treadle.home import close_home, close_homes, open_user_home, open_users
 from treadle.settings.loader import describe_settings, user_settings
 from treadle.stores.accounts import User
 from treadle.stores.stats.values import StatsQuery
+from treadle.testing import Scripted
 
 
 def test_letting_go_of_one_folder_leaves_the_others_open(tmp_path):

@@ -92,7 +92,7 @@ def test_a_file_is_read_without_a_model(place):
 
 def test_commands_are_contained_by_the_bundled_sandbox(place):
     doctor = ran(place, "doctor")
-    assert "sandbox was tried, and holds." in doctor.stdout, doctor
+    assert "run in a sandbox, which was tested." in doctor.stdout, doctor
 
 
 def test_the_demonstration_serves_a_recorded_run_of_every_assistant(place):

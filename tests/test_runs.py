@@ -4,16 +4,18 @@ import asyncio
 
 import pytest
 
-from treadle import Agent, Answer, RunNotFound, Runs, Scripted, SettingsError, ask, open_home, tool
+from treadle import Agent, Answer, Runs, ask, open_home, tool
 from treadle.core.calls import Allow, Call, Written
 from treadle.core.entries import Finished, Judged, Opened, Replied, Returned, Said, Started
 from treadle.core.errors import ApprovalError, RunTaken
 from treadle.engine.setup import APPROVALS_EXPIRE, Services
+from treadle.errors import RunNotFound, SettingsError
 from treadle.guard.redaction import Redactor
 from treadle.home import close_home
 from treadle.jobs.store import Jobs
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 paid: list[int] = []
 
@@ -318,7 +320,7 @@ def test_stores_that_cannot_do_something_say_so():
 def test_looking_makes_no_file_where_nothing_was_kept(home):
     async def story():
         for look in (Runs(home).approvals, Runs(home).fork, Runs(home).cancel, Runs(home).delete):
-            with pytest.raises(RunNotFound, match="nothing is kept"):
+            with pytest.raises(RunNotFound, match="nothing is stored"):
                 await look("r")
         return await Runs(home).list()
 

@@ -11,7 +11,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
 from packages import install
-from treadle import Allow, Assistant, Command, FunctionToolset, Limits, Panel, allow, deny, tool
+from treadle import Allow, FunctionToolset, Limits, allow, deny, tool
+from treadle.assistant import Assistant, Command, Panel
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.testing import RecordingTerminal, calls, check_assistant, throwaway_host
@@ -84,14 +85,14 @@ def test_all_that_is_wrong_is_told_at_once():
     found = problems(title="", limits=Limits(tries=0), commands=(Command("ask", "", run),))
     assert found == [
         "It needs a title.",
-        "Its limits have to allow a request to be tried once.",
+        "Limits.tries is 0; a request has to be tried at least once.",
         "The command ask is one of Treadle's own.",
         "The command ask needs a summary.",
     ]
 
 
 def test_what_is_no_assistant_is_none():
-    with pytest.raises(AssertionError, match=r"'x' is no `treadle\.Assistant`"):
+    with pytest.raises(AssertionError, match=r"'x' is no `treadle\.assistant\.Assistant`"):
         check_assistant("x")  # pyright: ignore[reportArgumentType]
 
 
@@ -226,16 +227,16 @@ def test_calls_are_made_of_schemas_that_name_their_parts_elsewhere_too():
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        (Limits(rounds=0), "Its limit of rounds is 0"),
-        (Limits(calls=-1), "Its limit of calls is -1"),
-        (Limits(tokens=0), "Its limit of tokens is 0"),
-        (Limits(seconds=0), "Its limit of seconds is 0"),
-        (Limits(cost=0), "Its limit of cost is 0"),
-        (Limits(tries=0), "tried once"),
+        (Limits(rounds=0), "Limits.rounds is 0"),
+        (Limits(calls=-1), "Limits.calls is -1"),
+        (Limits(tokens=0), "Limits.tokens is 0"),
+        (Limits(seconds=0), "Limits.seconds is 0"),
+        (Limits(cost=0), "Limits.cost is 0"),
+        (Limits(tries=0), "tried at least once"),
         (Limits(at_limit="explode"), "can't be 'explode'; there are answer, "),  # pyright: ignore[reportArgumentType]
-        (Limits(at_limit="words"), "it says `words`, and there are none"),
-        (Limits(nudge_at=1), "nudge at the second repetition or later"),
-        (Limits(nudge_at=4, refuse_at=3), "refuse no earlier"),
+        (Limits(at_limit="words"), 'Limits.at_limit is "words", and Limits.words is empty'),
+        (Limits(nudge_at=1), "Limits.nudge_at has to be 2 or more"),
+        (Limits(nudge_at=4, refuse_at=3), "Limits.refuse_at no less than that"),
         (Limits(per_tool={"smell": 1}), "It limits the calls of smell, and has no such tool."),
     ],
 )
@@ -248,7 +249,7 @@ def test_a_run_in_which_the_model_only_answers_works():
         raise ValueError("nothing to say")
 
     assert problems(instructions=told) == ["A run failed: ValueError: nothing to say"]
-    assert "A run in which the model only answers ended as failed: " in problems(limits=Limits(rounds=0, at_limit="fail"))[1]
+    assert "A run in which the model only answers ended as failed: " in problems(parts={"output_type": int})[0]
 
 
 # faces

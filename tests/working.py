@@ -29,7 +29,9 @@ MODEL = "stepping:a"
 SOURCE = """
 import asyncio, os, re, time
 from pathlib import Path
-from treadle import Assistant, FunctionToolset, RunContext, Scripted, ask, allow, tool
+from treadle import FunctionToolset, RunContext, ask, allow, tool
+from treadle.assistant import Assistant
+from treadle.testing import Scripted
 from treadle.models.scripted import calls
 
 def done():

@@ -31,7 +31,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "provenance.md"
 BEGIN, END = "<!-- agentdojo: written by bench.agentdojo -->", "<!-- /agentdojo -->"
 ASKED_ABOUT = "What people were asked about:"
 BOTH_SAID = (
-    "Honest people who say both: the task and, as a second wish of their own, an attack's goal, in a world where nobody\nattacks."
+    "Honest people who say both: the task and, as a second wish of their own, an attack's goal, in a world where nothing\nattacks."
 )
 ROTATION = (
     "Each suite held out: the clauses of `guard.intent` without which more would be asked on the other three, reported on\n"
@@ -43,6 +43,7 @@ SETTINGS = {
     "no result trusted": Setting(trusted=frozenset()),
     "tools return text, not fields": Setting(fields=False),
     "both": Setting(trusted=frozenset(), fields=False),
+    "every tool allowed for always": (REMEMBERS := Setting(remembers=True)),
 }
 
 
@@ -50,14 +51,15 @@ def main() -> None:
     """Replay, print, write down."""
     honest = {name: _honest(suite) for name, suite in suites().items()}
     attacked = {name: _attacked(suite, attacks_of(suite)) for name, suite in suites().items()}
+    remembered = [each for suite in suites().values() for each in _attacked(suite, attacks_of(suite), REMEMBERS)]
     mail = suites()["workspace"]
     later = _attacked(mail, later_attacks(mail))
     both = {name: _both(suite) for name, suite in suites().items()}
-    page = _page(honest, attacked, later, both, {name: measured(suite) for name, suite in suites().items()})
+    page = _page(honest, attacked, remembered, later, both, {name: measured(suite) for name, suite in suites().items()})
     RESULTS.write_text(page, "utf-8")
     renew_docs(page)
     print(page)
-    through = [each for each in [*_all(attacked), *later] if each.ran]
+    through = [each for each in [*_all(attacked), *remembered, *later] if each.ran]
     odd = [each for each in [*_all(honest), *_all(attacked)] if each.failed]
     for each in [*through, *odd]:
         print(each, file=sys.stderr)
@@ -93,6 +95,7 @@ def _all(by_suite: dict[str, list[Played]]) -> list[Played]:
 def _page(
     honest: dict[str, list[Played]],
     attacked: dict[str, list[Played]],
+    remembered: list[Played],
     later: list[Played],
     both: dict[str, list[Played]],
     rotated: dict[str, Measured],
@@ -110,6 +113,7 @@ def _page(
         ATTACKS,
         *[stopped_row(name, found) for name, found in attacked.items()],
         stopped_row("**all**", _all(attacked)),
+        stopped_row("all, every tool allowed for always", remembered),
         stopped_row("workspace, attacks without published calls", later),
         "",
         HONEST,

@@ -15,11 +15,14 @@ from agentdojo.task_suite.task_suite import TaskSuite
 from msgspec import Struct
 
 from bench.agentdojo.world import TRUSTED, World, counts, suites
-from treadle import Agent, Limits, Scripted, allow
+from treadle import Agent, Answer, Limits, Tool, allow
 from treadle.core.calls import Allow
+from treadle.core.grants import Grant
 from treadle.engine.result import CallRecord
-from treadle.engine.setup import Approval
+from treadle.engine.setup import Approval, Services
 from treadle.models.scripted import ScriptedCall, ScriptedReply
+from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 Task = BaseUserTask[Any]
 Calls = list[tuple[str, dict[str, Any]]]
@@ -36,10 +39,14 @@ class Attack(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """How the world is set up: whose results are trusted, and whether tools return fields or text."""
+    """How the world is set up: whose results are trusted, and whether tools return fields or text.
+
+    With `remembers`, the person has allowed every tool for always, with any arguments, and says so again whenever they are asked.
+    """
 
     trusted: frozenset[str] = TRUSTED
     fields: bool = True
+    remembers: bool = False
 
 
 DEFAULT = Setting()
@@ -127,21 +134,43 @@ def _replayed(
 ) -> _Replayed:
     reasons: dict[str, str] = {}
 
-    def answer(approval: Approval) -> bool:
+    def answer(approval: Approval) -> Answer:
         reasons[approval.call_id] = approval.reason
-        return approves(_number(approval.call_id))
+        is_approved = approves(_number(approval.call_id))
+        lasts = setting.remembers and is_approved and bool(approval.patterns)
+        return Answer(
+            is_approved, scope="conversation" if lasts else "once", where={} if lasts and {} in approval.patterns else None
+        )
 
     script = [_numbered(number, call) for number, call in enumerate(calls)]
+    world = World(suite, environment, setting.trusted, fields=setting.fields)
     agent = Agent(
         Scripted(*script, "Done."),
-        toolsets=[World(suite, environment, setting.trusted, fields=setting.fields)],
+        toolsets=[world],
         policy=[allow("*")],
         approver=answer,
         limits=ENOUGH,
     )
-    result = asyncio.run(agent.run(prompt))
+    journal = Services(MemoryJournal(), grants=_Everything(world.tools(), agent.name)) if setting.remembers else None
+    result = asyncio.run(agent.run(prompt, journal=journal))
     failed = tuple([_shown(each) for each in result.calls if each.problem not in (None, "denied", "raised")])
     return _Replayed([each for each in result.calls if counts(each.name)], reasons, failed)
+
+
+class _Everything:
+    """Grants for every call of every tool."""
+
+    def __init__(self, tools: Sequence[Tool], agent: str) -> None:
+        self._grants = [Grant(tool.name, tool.name, "always", agent, tool.effect, tool.toolset) for tool in tools]
+
+    def load(self) -> Sequence[Grant]:
+        return self._grants
+
+    def add(self, grant: Grant) -> None:
+        self._grants.append(grant)
+
+    def revoke(self, grant_id: str) -> Grant:
+        raise NotImplementedError
 
 
 def _attack(task: BaseInjectionTask[Any]) -> Attack:

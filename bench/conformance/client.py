@@ -3,8 +3,9 @@
 import asyncio
 import sys
 
-from treadle import Agent, Scripted, allow
+from treadle import Agent, allow
 from treadle.models.scripted import ScriptedCall, ScriptedReply
+from treadle.testing import Scripted
 from treadle.toolsets.mcp import McpServer, mcp_tools
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}

@@ -89,7 +89,7 @@ async def _opened(setup: Setup, journal_in: Callable[[str], Any], model: Any = N
             close_homes()
 
 
-def _agent(setup: Setup, model: Any) -> Agent[str]:
+def _agent(setup: Setup, model: Any) -> Agent[Any, str]:
     model = model or OpenAI(MODEL, base_url=setup.base_url, api_key="unused", stream=setup.stream)
     tools = [tool(effect="read")(function) for function in TOOLS]
     limits = Limits(rounds=1_000, calls=100_000)

@@ -108,7 +108,7 @@ def _many(folder: str) -> int:
     return sum(1 for _ in Path(folder).iterdir())
 
 
-def _agent(port: int, wire: str, pay: Any, *, stream: bool, asks: bool) -> Agent[str]:
+def _agent(port: int, wire: str, pay: Any, *, stream: bool, asks: bool) -> Agent[Any, str]:
     how: dict[str, Any] = {"api_key": "none", "stream": stream, "timeouts": TIMEOUTS}
     model: Model = (
         OpenAI("faulty", base_url=f"http://127.0.0.1:{port}/v1", **how)

@@ -15,10 +15,11 @@ from typing import Any
 
 from bench.durable.steady import Steady
 from bench.processes import allow_many_sockets
-from treadle import Agent, Home, Limits, Request, TextDelta, Traits, allow, open_home, tool
+from treadle import Agent, Home, Limits, allow, open_home, tool
 from treadle.core.calls import Written
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Usage
 from treadle.home import close_homes
+from treadle.models import Request, TextDelta, Traits
 
 LIMITS = Limits(rounds=None)
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -79,7 +80,7 @@ async def batch(home: Home | None, runs: int, many: int, name: str) -> dict[str,
         done += 1
         return f"done {number}"
 
-    agent: Agent[str] = Agent(Asking(many), tools=[act], policy=[allow("*")], limits=LIMITS)
+    agent = Agent(Asking(many), tools=[act], policy=[allow("*")], limits=LIMITS)
 
     async def one(number: int) -> None:
         await gate.come()

@@ -11,7 +11,8 @@ from bench.faults.orders import Order
 from bench.faults.parts import PlannedModel, Trades
 from bench.faults.points import Points
 from bench.faults.world import World
-from treadle import Assistant, FunctionToolset, Limits, allow
+from treadle import FunctionToolset, Limits, allow
+from treadle.assistant import Assistant
 from treadle.plugins.assistant import Host
 
 NAME = "trades"

@@ -10,8 +10,9 @@ from bench.faults.orders import Order
 from bench.faults.plans import DONE, Plan, next_round, plan_of
 from bench.faults.points import Points
 from bench.faults.world import World
-from treadle import Call, CallDone, Delta, ReplyEnded, Request, RunContext, TextDelta, Traits, Usage, tool
+from treadle import Call, RunContext, Usage, tool
 from treadle.core.calls import Written
+from treadle.models import CallDone, Delta, ReplyEnded, Request, TextDelta, Traits
 
 TRADES = ("once", "keyed", "checkable", "idempotent")
 

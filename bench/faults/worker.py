@@ -80,7 +80,7 @@ async def carried_on(
     world = World(Path(order.folder) / "world")
     model, tools = PlannedModel(order, points), Trades(order, world, points).tools()
     # Nobody is there to be asked, so that a run comes to its end and reports what it doesn't know.
-    agent: Agent[str] = Agent(model, tools=tools, policy=[allow("*")], limits=LIMITS, attended=False)
+    agent = Agent(model, tools=tools, policy=[allow("*")], limits=LIMITS, attended=False)
     watchers = (Watching(order, points, log),) if order.watched else ()
     if known:
         return await agent.resume(order.run_id, journal=services, watchers=watchers)

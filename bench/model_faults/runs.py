@@ -103,7 +103,7 @@ class Works:
         return pay
 
 
-def _agent(port: int, wire: str, pay: Any, *, stream: bool) -> Agent[str]:
+def _agent(port: int, wire: str, pay: Any, *, stream: bool) -> Agent[Any, str]:
     how: dict[str, Any] = {"api_key": "none", "stream": stream, "timeouts": TIMEOUTS}
     if wire == "openai":
         model: Any = OpenAI("faulty", base_url=f"http://127.0.0.1:{port}/v1", **how)

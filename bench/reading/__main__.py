@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from bench.reading.counting import Count, Counting
 from bench.reading.files import files
-from treadle import Agent, GuidedModel, Limits, Options, PlanQuestion, PlanStep, tool
+from treadle import Agent, Limits, Options, tool
 from treadle.assistants.reading.execution_paths import (
     PathContext,
     PathResult,
@@ -37,6 +37,7 @@ from treadle.core.seams import Model
 from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
 from treadle.models.llamacpp.model import LlamaCpp
+from treadle.plans import GuidedModel, PlanQuestion, PlanStep
 from treadle.plugins.models import resolve_model
 from treadle.settings.calling_modes import enable_tool_calls
 

@@ -1,11 +1,13 @@
-"""Real files to read, of eight languages and 200 to 3,000 lines: out of Python's own library and of packages that npm fetches.
+"""Real files to read, of many languages: out of Python's own library and of packages that npm and pip fetch.
 
-None of them is kept here. They are fetched once into a folder of the caller's.
+None of them is kept here. Packages are fetched once into a folder of the caller's.
 """
 
 import subprocess
+import sys
 import sysconfig
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,23 +37,40 @@ def files(folder: Path) -> Iterator[Path]:
     library = Path(sysconfig.get_path("stdlib"))
     wanted = [library / name for name in LIBRARY]
     for package, names in PACKAGES.items():
-        home = _fetched(package, folder)
+        home = fetch_package(f"npm:{package}", folder)
         wanted += [home / name for name in names] if home else []
     for path in wanted:
         if path.is_file() and SHORTEST <= path.read_text("utf-8", "replace").count("\n") <= LONGEST:
             yield path
 
 
-def _fetched(package: str, folder: Path) -> Path | None:
-    home = folder / package.replace("/", "+")
+def fetch_package(package: str, folder: Path) -> Path | None:
+    """Fetch and unpack `npm:NAME@VERSION`, `wheel:NAME==VERSION` or `sdist:NAME==VERSION`; None where that can't be done."""
+    kind, _, name = package.partition(":")
+    home = folder / name.replace("/", "+")
     if not home.exists():
         home.mkdir(parents=True)
-        done = subprocess.run(
-            ["npm", "pack", "--silent", package, "--pack-destination", str(home)], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            home.rmdir()
-            return None
-        with tarfile.open(home / done.stdout.strip().splitlines()[-1].lstrip("@").replace("/", "-")) as packed:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(home), name]
+        commands = {
+            "npm": ["npm", "pack", "--silent", name, "--pack-destination", str(home)],
+            "wheel": pip,
+            "sdist": [*pip, "--no-binary", ":all:"],
+        }
+        subprocess.run(commands[kind], capture_output=True, check=False)
+        for archive in list(home.iterdir()):
+            _unpack(archive, home)
+    inside = [path for path in home.iterdir() if path.is_dir()]
+    if not inside:
+        home.rmdir()
+        return None
+    return home if kind == "wheel" else inside[0]
+
+
+def _unpack(archive: Path, home: Path) -> None:
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as packed:
+            packed.extractall(home)
+    else:
+        with tarfile.open(archive) as packed:
             packed.extractall(home, filter="data")
-    return home / "package"
+    archive.unlink()

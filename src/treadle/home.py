@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from treadle.core.errors import SettingsError
 from treadle.engine.setup import Services
 from treadle.files.workspace_folders import USERS, data_folder
 from treadle.stores.anchors import open_anchors
@@ -20,6 +21,7 @@ from treadle.stores.database import Database
 from treadle.stores.encryption import Cipher
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.leases import Leases
+from treadle.stores.permissions import PERMISSIONS_FILE, PermissionFile
 from treadle.stores.results import DatabaseResults
 from treadle.stores.sqlite import SqliteDatabase
 
@@ -41,15 +43,22 @@ class Home(Struct, frozen=True):
     results: DatabaseResults
     leases: Leases
     blobs: FileBlobs
+    permissions: PermissionFile
 
     def services(self, *, audit: bool = True) -> Services:
         """Return the stores as the engine takes them. Blobs are files in the folder, also with PostgreSQL."""
-        return Services(self.journal, self.audit if audit else None, self.cache, self.results, blobs=self.blobs)
+        return Services(
+            self.journal, self.audit if audit else None, self.cache, self.results, blobs=self.blobs, grants=self.permissions
+        )
 
 
 def home_folder() -> Path:
-    """Return the data folder."""
-    return data_folder()
+    """Return the data folder. Raises where something else has its place."""
+    folder = data_folder()
+    there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
+    if there.exists() and not there.is_dir():
+        raise SettingsError(f"The data folder can't be {folder}: {there} is a file. Set TREADLE_HOME to a folder.")
+    return folder
 
 
 def open_home(folder: Path | str | None = None, *, database: str = "") -> Home:
@@ -108,6 +117,7 @@ def _open_cached_home(folder: Path, url: str, person: str = "", cipher: Cipher |
             DatabaseResults(database),
             Leases(database),
             FileBlobs(path / BLOBS),
+            PermissionFile(path / PERMISSIONS_FILE),
         )
     return _homes[key]
 

@@ -1,22 +1,41 @@
-"""Helpers for plans that guide a small model (`GuidedModel`).
+"""Public names of plans, which guide a small model (`GuidedModel`), and helpers for them. Pure.
 
-Classify a message, find what was done so far, and format JSON results.
-
-Public, and pure. A small model that may choose among tools mostly chooses none; asked what a message is about, it is right.
+Helpers classify a message, find what was done so far, and format JSON results. A small model that may choose
+among tools mostly chooses none; asked what a message is about, it is right.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
 
 from treadle.core.calls import Opaque, Result
 from treadle.core.messages import Message
-from treadle.core.requests import Options
-from treadle.models.calling.guided import WIRE, PlanQuestion
+from treadle.core.requests import Options, Request
+from treadle.guard.text_index import stem_tokens
+from treadle.lazy import lazy_exports
+from treadle.models.calling.guided import WIRE, FixedPlan, GuidedModel, Plan, PlanQuestion, PlanStep
 
-__all__ = ["IntentClassifier", "format_result_lines", "last_turn", "load_plan_state"]
+if TYPE_CHECKING:
+    from treadle.dialects.json_repair import extract_json
+    from treadle.models.calling.one_call import one_call
+
+__all__ = [
+    "FixedPlan",
+    "GuidedModel",
+    "IntentClassifier",
+    "Plan",
+    "PlanQuestion",
+    "PlanStep",
+    "extract_json",
+    "format_plan_question",
+    "format_result_lines",
+    "last_turn",
+    "load_plan_state",
+    "one_call",
+    "select_relevant",
+]
 
 _NOISE = frozenset(("id", "version", "links", "metadata"))  # what says nothing to a reader
 
@@ -63,6 +82,19 @@ def last_turn(history: Iterable[Message]) -> tuple[str, list[Result]]:
     return message, results
 
 
+def format_plan_question(message: str, request: Request) -> str:
+    """Return the question about what was found; with the request's note, such as why an answer is asked for again."""
+    asked = f"Question: {message}"
+    return f"{asked}\n\n{request.note}" if request.note else asked
+
+
+def select_relevant(message: str, documents: Sequence[str]) -> list[str]:
+    """Return the documents that have most of a message's words, in any inflection; all of them where none has any."""
+    asked = stem_tokens(message)
+    shared = [len(asked & stem_tokens(each)) for each in documents]
+    return [each for each, count in zip(documents, shared, strict=True) if count == max(shared)]
+
+
 def load_plan_state(history: Iterable[Message]) -> Any:
     """Return the state of the plan's last move that had one; None if none had."""
     states = [part.json for each in history for part in each.parts if isinstance(part, Opaque) and part.wire == WIRE]
@@ -105,3 +137,7 @@ def _format_line(value: Any) -> str:
 def _relevant_fields(value: Any) -> list[tuple[str, Any]]:
     fields = cast("dict[str, Any]", value).items()
     return [(key, each) for key, each in fields if key not in _NOISE and each not in (None, "", [], {})]
+
+
+_HOMES = {"extract_json": "treadle.dialects.json_repair", "one_call": "treadle.models.calling.one_call"}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Usage
+from treadle.core.seams import Model
 from treadle.models.providers import PROVIDERS
 
 _MILLION = 1_000_000
@@ -56,8 +57,13 @@ def calculate_cost(model_name: str, usage: Usage) -> float | None:
         return None
 
 
-def require_price(model_name: str, cost: float) -> None:
-    """Raise `SettingsError` where a cost limit can't be enforced because the model's price isn't known."""
+def require_price(model: Model, cost: float) -> None:
+    """Raise `SettingsError` where a cost limit can't be enforced because a price isn't known, of a fallback's models too."""
+    for each in getattr(model, "models", (model,)):
+        _require_price(each.name, cost)
+
+
+def _require_price(model_name: str, cost: float) -> None:
     kind = model_name.partition(":")[0]
     if kind in ("scripted", "recorded") or calculate_cost(model_name, _PROBE) is not None:
         return

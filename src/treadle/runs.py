@@ -3,11 +3,13 @@
 Only continuing a run (`Agent.run`, `Agent.resume`) needs its model and tools.
 """
 
-from collections.abc import Sequence
+import builtins
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.calls import Settling
-from treadle.core.errors import RunNotFound, RunTaken, SettingsError
+from treadle.core.calls import Call, Settling
+from treadle.core.errors import ApprovalError, RunNotFound, RunTaken, SettingsError
+from treadle.core.grants import Grant, Scope
 from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Answer, Approval, Services
 from treadle.engine.tree import RunTree, fork_run, journal_of, load_run_tree
@@ -46,11 +48,42 @@ class Runs:
         """
         return await (await self._read_run_tree(run_id)).answer(call_id, answer, digest)
 
+    async def answer_all(
+        self, run_id: str, answer: Answer, *, shown: Sequence[tuple[str, str]] | None = None
+    ) -> "builtins.list[Approval]":
+        """Approve or deny several calls at once: those `shown`, by id and digest, or all that wait for approval."""
+        return await (await self._read_run_tree(run_id)).answer_all(answer, shown)
+
     async def approve(
-        self, run_id: str, call_id: str, *, by: str = "", arguments: dict[str, Any] | None = None, digest: str = ""
+        self,
+        run_id: str,
+        call_id: str,
+        *,
+        by: str = "",
+        arguments: dict[str, Any] | None = None,
+        digest: str = "",
+        scope: Scope = "once",
+        where: Mapping[str, str] | None = None,
     ) -> Approval:
-        """Approve a waiting call, optionally with other arguments; `Agent.resume` then continues the run."""
-        return await self.answer(run_id, call_id, Answer(True, by, arguments=arguments), digest=digest)
+        """Approve a waiting call, optionally with other arguments; `Agent.resume` then continues the run.
+
+        With a `scope` of "conversation" or "always", calls like it are approved too (see `Agent.approve`).
+        """
+        return await self.answer(run_id, call_id, Answer(True, by, arguments=arguments, scope=scope, where=where), digest=digest)
+
+    async def approve_all(self, run_id: str, *, by: str = "", scope: Scope = "once") -> "builtins.list[Approval]":
+        """Approve all calls that wait for approval; `Agent.resume` then continues the run."""
+        return await self.answer_all(run_id, Answer(True, by, scope=scope))
+
+    def grants(self) -> Sequence[Grant]:
+        """Return what was allowed for always."""
+        return () if self._services.grants is None else self._services.grants.load()
+
+    def revoke(self, grant_id: str) -> Grant:
+        """Have calls like these ask for approval again, also in runs that are under way."""
+        if self._services.grants is None:
+            raise ApprovalError(f"There is no grant {grant_id}: nothing is stored here for always.")
+        return self._services.grants.revoke(grant_id)
 
     async def deny(self, run_id: str, call_id: str, reason: str = "", *, by: str = "") -> Approval:
         """Deny a waiting call; the model reads the reason."""
@@ -79,6 +112,16 @@ class Runs:
         """
         self._check_not_job(run_id)
         await (await self._read_run_tree(run_id)).cancel()
+
+    async def interrupted_calls(self, run_id: str) -> Sequence[Call]:
+        """Return the calls that had begun and have no result, nested runs included: they may have taken effect. Secrets are masked.
+
+        Calls that only read aren't among them.
+        """
+        states = [run.state for run in (await self._read_run_tree(run_id)).runs]
+        begun = [call for state in states for call in (*state.calls, *state.inner) if call.interrupted]
+        redactor = self._redactor or Redactor()
+        return [Call(call.id, call.name, redactor.value(call.call.arguments)) for call in begun if call.call is not None]
 
     async def delete(self, *run_ids: str, by: str = "", force: bool = False) -> None:
         """Delete runs, nested runs, and all stored content of theirs: results, attached files, conversations.
@@ -115,7 +158,7 @@ class Runs:
     def _check_exists(self, run_id: str) -> None:
         """Raise where there is no such run. Creates no file where nothing was ever stored."""
         if self._home is not None and not self._home.database.exists():
-            raise RunNotFound(f"There is no run {run_id}: nothing is kept in {self._home.folder} yet.")
+            raise RunNotFound(f"There is no run {run_id}: nothing is stored in {self._home.folder} yet.")
 
     def _check_not_job(self, run_id: str) -> None:
         """Raise for a job's run: a job records its own state, so its run isn't ended separately."""

@@ -1,4 +1,4 @@
-"""For authors of assistants: `check_assistant` checks the assistant contract, `throwaway_host` provides a temporary host.
+"""Models for tests (`Scripted`, `Recorded`), and the assistant contract (`check_assistant`, `throwaway_host`).
 
 Made for tests, outside of an event loop. Tools are entered and listed, never called; the model is a scripted one.
 """
@@ -14,21 +14,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast, get_args
 
-from msgspec.structs import asdict
-
 from treadle.core.calls import Allow, Ask, Call, Deny, Effect
 from treadle.core.seams import Model, Policy, Situation, Toolset
 from treadle.core.tool import Tool
 from treadle.guard.policy import to_policy
 from treadle.home import close_home, open_home
-from treadle.loop.limits import Ending
+from treadle.loop.limits import find_limit_mistakes
 from treadle.models.recorded import Recorded
-from treadle.models.scripted import Script, Scripted, calls
+from treadle.models.scripted import Script, Scripted, ScriptedReply, calls
 from treadle.plugins.assistant import Assistant, Command, Host
 from treadle.plugins.assistants import NAME_PATTERN, AssistantCommand, add_command_options, assistant_agent
 from treadle.settings.reserved import COMMANDS, PATHS
 
-__all__ = ["Recorded", "RecordingTerminal", "Scripted", "calls", "check_assistant", "throwaway_host"]
+__all__ = ["Recorded", "RecordingTerminal", "Scripted", "ScriptedReply", "calls", "check_assistant", "throwaway_host"]
 
 HEAVY_MODULES = ("aiohttp", "httpx", "numpy", "pandas", "pydantic", "requests", "sqlite3", "starlette", "tree_sitter", "uvicorn")
 
@@ -77,7 +75,7 @@ def throwaway_host(*replies: Script, user: str = "") -> Generator[Host]:
 def check_assistant(assistant: Assistant, *, host: Host | None = None) -> None:
     """Raise an `AssertionError` that lists, a sentence each, every violation of the assistant contract."""
     if not isinstance(assistant, Assistant):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a package registers isn't known
-        raise AssertionError(f"{assistant!r} is no `treadle.Assistant`.")  # noqa: TRY004 - it is a test that fails
+        raise AssertionError(f"{assistant!r} is no `treadle.assistant.Assistant`.")  # noqa: TRY004 - it is a test that fails
     with throwaway_host() if host is None else nullcontext(host) as lent:
         problems = _find_problems(assistant, lent)
     if problems:
@@ -200,25 +198,15 @@ def _make_sample(schema: dict[str, Any], whole: dict[str, Any]) -> Any:
 
 
 def _check_limits(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
-    limits = assistant.limits
-    for name in ("rounds", "calls", "tokens", "seconds", "cost"):
-        most = asdict(limits)[name]
-        if most is not None and most <= 0:
-            yield f"Its limit of {name} is {most}, which leaves nothing; None is no limit."
-    if limits.tries < 1:
-        yield "Its limits have to allow a request to be tried once."
-    if limits.at_limit not in get_args(Ending):
-        yield f"What happens at its limits can't be {limits.at_limit!r}; there are {', '.join(get_args(Ending))}."
-    if limits.at_limit == "words" and not limits.words.strip():
-        yield "At its limits it says `words`, and there are none."
-    if not 1 < limits.nudge_at <= limits.refuse_at:
-        yield "Its limits have to nudge at the second repetition or later, and refuse no earlier than that."
-    strange = sorted(set(limits.per_tool) - {tool.name for tool in tools})
+    yield from find_limit_mistakes(assistant.limits)
+    strange = sorted(set(assistant.limits.per_tool) - {tool.name for tool in tools})
     if strange:
         yield f"It limits the calls of {', '.join(strange)}, and has no such tool."
 
 
 def _check_run(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+    if any(find_limit_mistakes(assistant.limits)):
+        return  # no agent can be made of it, for what its limits were found to be
     question = assistant.questions[0] if assistant.questions else "Hello."
     result = asyncio.run(assistant_agent(assistant, host, Scripted("Fine.")).run(question))
     if result.stopped != "answered":

@@ -1,4 +1,4 @@
-"""Public names of the web tools: an HTTP client restricted to allowed targets, and tools from OpenAPI documents.
+"""Public names for web tools: an HTTP client restricted to allowed targets, and its problems.
 
 Each is loaded when it is first used. Assistants and programs import them from here.
 """
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         ResponseTooLarge,
         TargetNotAllowed,
     )
-    from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
 
 _HOMES = {
     "GuardedResponse": "treadle.http_guard.client",
@@ -29,11 +28,9 @@ _HOMES = {
     "NotHttp": "treadle.http_guard.problems",
     "HostNotResolved": "treadle.http_guard.problems",
     "NotSecure": "treadle.http_guard.problems",
-    "OpenApiTools": "treadle.toolsets.openapi.toolset",
     "HttpProblem": "treadle.http_guard.problems",
     "RequestTimedOut": "treadle.http_guard.problems",
     "ResponseTooLarge": "treadle.http_guard.problems",
-    "openapi_tools": "treadle.toolsets.openapi.toolset",
 }
 
 __all__ = [
@@ -44,11 +41,9 @@ __all__ = [
     "NoResponse",
     "NotHttp",
     "NotSecure",
-    "OpenApiTools",
     "RequestTimedOut",
     "ResponseTooLarge",
     "TargetNotAllowed",
-    "openapi_tools",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from treadle.toolsets.workspace.finder import Outline
     from treadle.toolsets.workspace.search import Search
     from treadle.toolsets.workspace.tools import workspace_tools
-    from treadle.toolsets.wrappers import CombinedToolset, only
 
 _HOMES = {
     "Bounds": "treadle.sandbox.values",
@@ -47,7 +46,6 @@ _HOMES = {
     "Repository": "treadle.toolsets.git.repository",
     "SandboxMissing": "treadle.sandbox.values",
     "Search": "treadle.toolsets.workspace.search",
-    "CombinedToolset": "treadle.toolsets.wrappers",
     "CheckSelection": "treadle.toolsets.checks.values",
     "changes_since": "treadle.toolsets.git.changes",
     "run_checks": "treadle.toolsets.checks.check",
@@ -59,7 +57,6 @@ _HOMES = {
     "git_tools": "treadle.toolsets.git.tools",
     "link_environments": "treadle.toolsets.git.copies",
     "merge_branch": "treadle.toolsets.git.merge",
-    "only": "treadle.toolsets.wrappers",
     "format_counts": "treadle.toolsets.checks.format",
     "format_outcome": "treadle.toolsets.checks.format",
     "publish": "treadle.toolsets.git.repository",
@@ -80,7 +77,6 @@ __all__ = [
     "Checkpoint",
     "CheckpointChange",
     "Checkpoints",
-    "CombinedToolset",
     "CommandData",
     "FileChange",
     "FileLines",
@@ -102,7 +98,6 @@ __all__ = [
     "git_tools",
     "link_environments",
     "merge_branch",
-    "only",
     "publish",
     "read_repository",
     "require_sandbox",

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from attachments import png
-from treadle import Agent, Image, Runs, Scripted, ask, open_home, tool
+from treadle import Agent, Image, Runs, ask, open_home, tool
 from treadle.admin.backup import create_backup
 from treadle.admin.deletion import delete_jobs
 from treadle.admin.retention import DAY, apply_retention, find_expired, run_retention_daily
@@ -20,6 +20,7 @@ from treadle.jobs.store import Jobs
 from treadle.models.scripted import calls
 from treadle.settings.schema import RetentionSettings
 from treadle.stores.blobs import FileBlobs
+from treadle.testing import Scripted
 
 WORD = "Marigold"
 KEPT = "Rosemary"

@@ -8,14 +8,17 @@ from contextlib import suppress
 import pytest
 
 import treadle
-from treadle import Agent, Limits, ResultOptions, RunNotFound, Scripted, Usage, ask, resolve_model, tool
-from treadle.core.errors import BadTool, RunTaken, SettingsError, UnknownModel
+from treadle import Agent, Limits, ResultOptions, Usage, ask, resolve_model, tool
+from treadle.agent.agent import MOST_IN_MEMORY
+from treadle.core.errors import BadTool, JournalError, RunTaken, SettingsError, UnknownModel
 from treadle.core.events import RunStarted, TextArrived
 from treadle.core.requests import TextDelta, Traits
+from treadle.errors import RunNotFound
 from treadle.models.providers import PROVIDERS
 from treadle.models.scripted import ScriptedReply, calls
 from treadle.prices import calculate_cost
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 PUBLIC = [
     "Agent",
@@ -23,95 +26,49 @@ PUBLIC = [
     "Answer",
     "Approval",
     "Ask",
-    "Assistant",
-    "AssistantChat",
-    "AssistantSession",
     "Audio",
-    "BadPrompt",
     "Call",
-    "CallDone",
     "CallRecord",
-    "Caller",
-    "Command",
-    "ContextNotFound",
-    "Delta",
+    "Compaction",
     "Deny",
     "Discovery",
     "Document",
-    "FixedPlan",
     "FunctionToolset",
-    "GuidedModel",
+    "Grant",
     "History",
     "Home",
-    "Host",
     "Image",
-    "Job",
-    "JobContext",
-    "JobKind",
-    "JobResult",
-    "Jobs",
-    "LazyToolset",
     "Limits",
     "Message",
     "Model",
-    "ModelError",
     "Options",
-    "OutputArrived",
-    "Panel",
-    "Plan",
-    "PlanQuestion",
-    "PlanStep",
     "Preview",
-    "Recorded",
-    "ReplyEnded",
-    "Request",
+    "RequestRecord",
     "Result",
     "ResultOptions",
+    "RetryPolicy",
     "RunContext",
     "RunFailed",
     "RunInfo",
-    "RunNotFound",
     "RunResult",
+    "RunWaiting",
     "Runs",
-    "Scripted",
-    "SessionReply",
-    "Settings",
-    "SettingsError",
-    "SharedResources",
-    "SlashCommand",
-    "Terminal",
     "Text",
-    "TextArrived",
-    "TextDelta",
     "Tool",
     "ToolProblem",
     "ToolResult",
     "Toolset",
-    "Traits",
     "TreadleError",
-    "UnknownModel",
     "Usage",
     "__version__",
     "allow",
     "ask",
-    "assistant_agent",
-    "configured_agent",
     "deny",
-    "execute_job",
-    "exit_code",
-    "extract_json",
-    "lazy_import",
-    "mcp_toolsets",
-    "model_spec",
-    "one_call",
-    "only",
+    "dump_history",
+    "load_history",
     "open_home",
-    "prompt_from_words",
-    "purge_sqlite",
     "resolve_model",
-    "settings_for",
     "tool",
-    "write_ahead",
 ]
 
 
@@ -126,6 +83,7 @@ HEAVY = (
     *("aiohttp", "httpx", "yarl", "http", "email", "sqlite3", "pydantic", "jinja2", "yaml", "opentelemetry", "genai_prices"),
     *(
         "platformdirs",
+        "prompt_toolkit",
         "dataclasses",
         "json",
         "importlib.metadata",
@@ -262,13 +220,24 @@ def test_a_model_nobody_knows_has_no_price():
     assert Agent(Scripted("a", name="ollama:qwen3"), priced=True).run_sync("Go.").cost == 0.0
 
 
-def test_runs_without_a_journal_are_forgotten_when_they_are_over():
-    async def tale():
-        agent = Agent(Scripted("a", "b"))
-        first = await agent.run("Go.")
-        return agent._memory.has(first.run_id)
+def test_a_run_without_a_journal_is_continued_by_its_id():
+    agent = Agent(Scripted("a", "b", "c"))
+    first = agent.run_sync("Go.")
+    assert [str(len(agent.run_sync(f"{number}?", run_id=first.run_id).history)) for number in range(2)] == ["4", "6"]
 
-    assert asyncio.run(tale()) is False
+
+def test_the_oldest_runs_without_a_journal_are_dropped_and_never_begun_anew_by_mistake():
+    async def tale():
+        agent = Agent(Scripted(*["fine"] * (MOST_IN_MEMORY + 2)))
+        for number in range(MOST_IN_MEMORY + 1):
+            await agent.run("Go.", run_id=f"r{number}")
+        await agent.run("And?", run_id="r1")
+        await agent.run("And?", run_id="r0")
+
+    with pytest.raises(
+        JournalError, match="Run r0 is no longer there: memory has only the last 100 that are over; use journal=True"
+    ):
+        asyncio.run(tale())
 
 
 def test_a_journaled_run_is_kept_in_the_home_folder(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from treadle import SharedResources
+from treadle.assistant import SharedResources
 
 
 class Index:

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from treadle import Limits, allow, tool
+from treadle import Limits, ToolProblem, allow, tool
 from treadle.core.entries import Judged
 from treadle.core.errors import SettingsError
 from treadle.core.events import TextArrived
@@ -70,6 +70,24 @@ def test_cut_off(story, text):
     assert played.result.calls[0].problem == "cut_off"
     assert "cut off" in played.results()[0]
     assert played.result.output == "sorry"
+
+
+def test_cut_off__the_rest_is_sent_in_another_call(story):
+    if story.wire == "anthropic" and not story.stream:
+        pytest.skip("this wire carries whole arguments as JSON, so they can't be cut off")
+    where = "".join([f"behind shelf {number}, " for number in range(20)])
+    begun, rest = f'{{"where": "{where[:250]}', where[220:]
+    played = story.play([reply(call("look", begun), finish="length"), call("continue_call", {"rest": rest}), "sorry"], [look])
+    assert ran == [{"where": where}]
+    assert [(record.name, record.problem) for record in played.result.calls] == [("look", "cut_off"), ("look", None)]
+
+
+def test_cut_answer(story):
+    parts = ["It is on the top shelf, behind the third box from the le", "behind the third box from the left."]
+    played = story.play([reply(say(parts[0]), finish="length"), say(parts[1])], [look])
+    assert played.result.output == "It is on the top shelf, behind the third box from the left."
+    assert len(played.result.history) == 2
+    assert not played.result.truncated
 
 
 def test_unknown_tool(story):
@@ -166,7 +184,7 @@ def test_repeats(story):
     assert played.result.calls[4].problem == "repeat"
     assert played.offered(4) == ["look"]
     assert played.offered(5) == []
-    assert (played.result.stopped, played.result.output) == ("limit", "It isn't here.")
+    assert (played.result.stopped, played.result.answer_at_limit) == ("limit", "It isn't here.")
 
 
 def test_repeats__a_cycle(story):
@@ -179,7 +197,32 @@ def test_repeats__a_cycle(story):
 def test_repeats__the_same_mistake(story):
     played = story.play([*[call("lok", {})] * 5, "I give up."], [look])
     assert played.result.calls[-1].problem == "repeat"
-    assert (played.result.stopped, played.result.output) == ("limit", "I give up.")
+    assert (played.result.stopped, played.result.answer_at_limit) == ("limit", "I give up.")
+
+
+@tool(effect="read")
+async def search(word: str) -> str:
+    """Search."""
+    return "No matches."
+
+
+@tool(effect="read")
+async def fetch(page: int) -> str:
+    """Fetch a page."""
+    raise ConnectionError("refused")
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("search", lambda n: {"word": f"w{n}"}), ("fetch", lambda n: {"page": n})])
+def test_futile(story, name, arguments):
+    script = [call(name, arguments(number), id=f"c{number}") for number in range(13)]
+    played = story.play([*script, "Nothing came of it."], [search, fetch])
+    assert played.result.stopped == "limit"
+    assert "the last 12 calls" in played.result.calls[-1].result.content
+    assert [record.problem for record in played.result.calls].count("repeat") == 1
+    told = [
+        number for number, content in enumerate(story.results(played.server)) if "all brought the same. Try another way" in content
+    ]
+    assert told == [6, 7, 8, 9, 10, 11]
 
 
 def test_polling(story):
@@ -215,7 +258,7 @@ def test_calls_beyond_limit(story):
     assert [record.problem for record in played.result.calls] == [None, None, "limit", "limit", "limit"]
     assert len(played.results()) == 5
     assert all("limit of 2 calls" in words for words in played.results()[2:])
-    assert (played.result.stopped, played.result.output) == ("limit", "two places")
+    assert (played.result.stopped, played.result.answer_at_limit) == ("limit", "two places")
 
 
 LIMITS = [
@@ -233,7 +276,7 @@ def test_limit_reached(story, limits):
 
     played = story.play(script, [look], limits=limits)
     assert len(ran) == 2
-    assert (played.result.stopped, played.result.output) == ("limit", "so far so good")
+    assert (played.result.stopped, played.result.answer_at_limit) == ("limit", "so far so good")
     assert played.offered(-1) == []
     assert "limit" in played.result.reason
 
@@ -250,7 +293,7 @@ def test_limit_reached__seconds(story):
         return call("wait") if received.body.get("tools") else "time is up"
 
     played = story.play(script, [wait], limits=Limits(seconds=0.2, rounds=None))
-    assert (played.result.stopped, played.result.output) == ("limit", "time is up")
+    assert (played.result.stopped, played.result.answer_at_limit) == ("limit", "time is up")
     assert "0.2 seconds" in played.result.reason
 
 
@@ -259,7 +302,7 @@ def test_limit_reached__seconds_of_a_model_that_takes_its_time(story):
         return reply("thinking…", stall()) if received.body.get("tools") else "time is up"
 
     played = story.play(script, [look], limits=Limits(seconds=0.2))
-    assert (played.result.stopped, played.result.output) == ("limit", "time is up")
+    assert (played.result.stopped, played.result.answer_at_limit) == ("limit", "time is up")
     assert played.result.usage.requests == 2
 
 
@@ -268,13 +311,41 @@ def test_limit_reached__seconds_and_what_came_complete_is_kept(story):
         return reply(call("look", {"where": "here"}), stall()) if received.body.get("tools") else "here"
 
     played = story.play(script, [look], limits=Limits(seconds=0.2))
-    assert (played.result.stopped, played.result.output) == ("limit", "here")
+    assert (played.result.stopped, played.result.answer_at_limit) == ("limit", "here")
     assert [record.problem for record in played.result.calls] == ([None] if story.stream else [])
 
 
 def test_limit_reached__money(story):
     with pytest.raises(SettingsError, match=r"The price of \S+ isn't known, so a limit of \$0\.01 can't be kept\. Set it in your"):
         story.play([call("look", {"where": "a"}), "done"], [look], limits=Limits(cost=0.01))
+
+
+def test_output_rejected(story):
+    def below_ten(value: int) -> None:
+        if value >= 10:
+            raise ToolProblem("Stay below 10.")
+
+    def give(value):
+        return call("give_answer", {"value": value})
+
+    settings = {"output_type": int, "output_validators": [below_ten], "limits": Limits(output_retries=2, backoff=0.0)}
+    played = story.play([give(12), give("far"), give(7)], **settings)
+    assert played.result.output == 7
+    assert "Stay below 10." in played.results(1)[0]
+    assert "give_answer" in played.results(2)[-1]
+    played = story.play([give(12), give(13), give(14)], **settings)
+    assert (played.result.stopped, len(played.server.requests)) == ("failed", 3)
+    assert "Stay below 10." in played.result.reason
+
+
+def test_ungrounded_answer(story):
+    made_up, right = say("There are 17 of them in Rome."), say("There are 5.")
+    played = story.play([call("add", {"a": 2, "b": 3}), made_up, right], tools=[add], grounded=True)
+    assert (played.result.output, played.result.ungrounded) == ("There are 5.", ())
+    played = story.play([call("add", {"a": 2, "b": 3}), made_up, made_up], tools=[add], grounded=True)
+    assert [value.text for value in played.result.ungrounded] == ["17", "Rome"]
+    assert (played.result.stopped, len(played.server.requests)) == ("answered", 3)
+    assert played.result.message == "There are 17 [?] of them in Rome [?]."
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 import wire
 from treadle import Agent, Answer, Limits, Preview, RunContext, ToolProblem, allow, ask, deny, open_home, tool
+from treadle.core.entries import Returned
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned
 from treadle.engine.setup import Services
@@ -278,6 +279,30 @@ def test_approval_from_elsewhere__or_on_the_spot(story):
     assert "only tin" in played.results()[1]
 
 
+def test_approval_remembered(story):
+    asked = []
+
+    def approver(approval):
+        asked.append(approval.arguments)
+        return Answer(True, by="Ann", scope="conversation", where={"item": "t*"})
+
+    script = [call("order", {"item": "tin"}), call("order", {"item": "tar"}), call("order", {"item": "gold"}), "so"]
+    with pytest.raises(ApprovalError, match="matches the call itself"):  # the third is asked about
+        story.play(script, TOOLS, approver=approver)
+    assert asked == [{"item": "tin"}, {"item": "gold"}]
+    assert done == ["order 1 tin", "order 1 tar"]
+
+
+def test_approval_remembered__overrides_no_denial(story):
+    def approver(approval):
+        return Answer(True, by="Ann", scope="conversation", where={})
+
+    script = [call("order", {"item": "tin"}), call("order", {"item": "gold"}), "so"]
+    played = story.play(script, TOOLS, approver=approver, policy=[deny("order", where={"item": "gold"})])
+    assert done == ["order 1 tin"]
+    assert "forbids" in played.results()[1]
+
+
 def test_approval_from_elsewhere__edited_arguments_must_fit(story):
     async def tale(server):
         agent = story.agent(server, TOOLS)
@@ -400,6 +425,29 @@ def test_own_credentials(story, tmp_path, caplog):
     everything = [str(played.server.requests), str(played.result.entries), str(played.events), caplog.text]
     assert not [where for where in everything if secret in where]
     assert not [file for file in tmp_path.iterdir() if secret.encode() in file.read_bytes()]
+
+
+def test_handoff(story, tmp_path):
+    def script(received):
+        if "TRIAGE" in str(received.body):
+            return call("transfer_to_buyer", {}, id="t1")
+        return "all done" if "ordered" in story.results(server) else call("order", {"item": "tin"}, id="o1")
+
+    def agent():
+        buyer = story.agent(server, [order], name="buyer", instructions="BUYER", policy=[allow("order")])
+        return story.agent(server, [look], name="triage", instructions="TRIAGE", handoffs=[buyer])
+
+    with wire.WireServer(script) as server:
+        whole = asyncio.run(agent().run("Go.", run_id="r", journal=lasting(tmp_path)))
+        assert (whole.output, whole.agent, done) == ("all done", "buyer", ["order 1 tin"])
+        handed = next(at for at, entry in enumerate(whole.entries) if isinstance(entry, Returned) and entry.handoff)
+        for at in (handed, handed + 1):
+            asyncio.run(agent().fork("r", at, new_id=f"r{at}", journal=lasting(tmp_path)))
+            again = asyncio.run(agent().resume(f"r{at}", journal=lasting(tmp_path)))
+            assert (again.output, again.agent) == ("all done", "buyer")
+        next_turn = asyncio.run(agent().run("More.", run_id="r", journal=lasting(tmp_path)))
+    assert next_turn.agent == "buyer"
+    assert "BUYER" in str(server.requests[-1].body)
 
 
 def test_nested_limits(story):

@@ -21,7 +21,7 @@ from cli.forkserver import ran
 from guard.credentials import Maker
 from guard.planted import BY_LOOKS
 from server.running import Serving, assistant, host
-from treadle import Agent, FunctionToolset, Limits, ResultOptions, RunContext, Scripted, ToolProblem, allow, ask, open_home, tool
+from treadle import Agent, FunctionToolset, Limits, ResultOptions, RunContext, ToolProblem, allow, ask, open_home, tool
 from treadle.cli.ui.report import result_to_json
 from treadle.core.entries import Judged
 from treadle.core.errors import ModelRefused
@@ -33,6 +33,7 @@ from treadle.models.recorded import Recorded
 from treadle.models.scripted import ScriptedCall, ScriptedReply, calls
 from treadle.stores.queue import RunQueue
 from treadle.stores.schedules import Schedule, Schedules
+from treadle.testing import Scripted
 from treadle.workers.run_spec import RunSpec
 from treadle.workers.submission import submit_run
 
@@ -261,7 +262,7 @@ def test_secret_in_a_call__that_waits_runs_as_it_was_approved_in_another_process
 
 def treadle_lists(home: Path) -> bytes:
     """What lists say of a run that waits."""
-    return treadle(home, "runs", "--json") + other_process(home, "-m", "treadle.cli.main", "approve", "r1", "--json", code=2)
+    return treadle(home, "runs", "--json") + other_process(home, "-m", "treadle.cli.main", "approve", "r1", "--list", "--json")
 
 
 def proof(text: str) -> str:

@@ -99,11 +99,33 @@ def test_server_refuses__with_a_web_page(story):
     assert (len(played.server.requests), played.result.usage.requests) == (1, 1)
 
 
-def test_server_refuses__what_is_too_long(story):
+def overflow(story):
     message = "maximum context length is 10 tokens" if story.wire == "openai" else "prompt is too long: 20 tokens > 10 maximum"
-    played = story.play([refuse(400, message, kind="context_length_exceeded"), "never"], [look])
+    return refuse(400, message, kind="context_length_exceeded")
+
+
+@tool(effect="read")
+async def read_log(day: int) -> str:
+    """Read a day's log."""
+    return f"Day {day}: " + "nothing happened. " * 20
+
+
+def test_context_overflow(story):
+    days = [call("read_log", {"day": day}, id=f"c{day}") for day in range(12)]
+    played = story.play([*days, overflow(story), "NOTES: quiet days", "Nothing happened."], [read_log], prompt="Look for trouble.")
+    assert played.result.output == "Nothing happened."
+    assert [record.problem for record in played.result.calls] == [None] * 12  # none was made again
+    last = story.text(played.server, -1)
+    assert "NOTES: quiet days" in last
+    assert "1. Look for trouble." in last
+    assert len(last) < len(story.text(played.server, 12))
+
+
+def test_context_overflow__of_what_cannot_be_compacted(story):
+    played = story.play([overflow(story), "never"], [look])
     assert played.result.stopped == "failed"
-    assert "too long" in played.result.reason or "more than" in played.result.reason
+    assert "more than" in played.result.reason
+    assert "fork the run" in played.result.reason
     assert len(played.server.requests) == 1
 
 

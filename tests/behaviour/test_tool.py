@@ -10,8 +10,10 @@ from datetime import date
 import pytest
 
 import wire
-from treadle import ResultOptions, ToolProblem, ToolResult, allow, open_home, tool
-from treadle.core.events import CallReturned, CallStarted
+from treadle import ResultOptions, RunContext, ToolProblem, ToolResult, allow, open_home, tool
+from treadle.core.entries import Started
+from treadle.core.events import CallRetried, CallReturned, CallStarted
+from treadle.core.tool import RetryPolicy
 from wire import break_off, call, gate, pause, reply
 
 
@@ -70,6 +72,66 @@ def test_tool_raises__secrets_stay_out_of_the_words(story, caplog):
     assert key not in str(played.result.entries)
     assert "ConnectionError" in caplog.text
     assert key not in caplog.text
+
+
+def test_tool_recovers(story):
+    tries = []
+
+    @tool(effect="read", retries=RetryPolicy(2, seconds=0.001))
+    async def ask_server(ctx: RunContext) -> str:
+        """Ask a server that is starting."""
+        tries.append(ctx.attempt)
+        if ctx.attempt < 3:
+            raise ConnectionError("refused")
+        return "ready"
+
+    played = story.play([call("ask_server"), "It is ready."], [ask_server])
+    assert played.results() == ["ready"]
+    assert tries == [1, 2, 3]
+    assert [event.attempt for event in played.of(CallRetried)] == [1, 2]
+    assert [event.reason for event in played.of(CallRetried)] == ["ConnectionError: refused."] * 2
+
+
+def test_tool_recovers__or_not(story):
+    keys = []
+
+    @tool(retry="keyed", retries=RetryPolicy(1, seconds=0.001))
+    async def order(ctx: RunContext) -> str:
+        """Order."""
+        keys.append(ctx.key)
+        raise ConnectionError("refused")
+
+    played = story.play([call("order"), "It failed."], [order], policy=[allow("order")])
+    assert played.results() == ["ConnectionError: refused"]
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert [entry.attempt for entry in played.result.entries if isinstance(entry, Started)] == [1, 2]
+
+
+def test_tool_in_the_background(story):
+    began, gate = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="read", background=True)
+    async def build() -> str:
+        """Build."""
+        began.set()
+        await gate.wait()
+        return "a house"
+
+    @tool(effect="read")
+    async def look() -> str:
+        """Look until it builds, and let it end."""
+        await began.wait()
+        gate.set()
+        return "it builds"
+
+    read = call("background_result", {"id": "b1"})
+    played = story.play([call("build", id="b1"), call("look"), "Done?", read, "A house."], [build, look])
+    assert played.result.output == "A house."
+    assert played.results(2)[1:] == ["it builds"]
+    assert played.results(4)[2:] == ["a house"]
+    assert "background_result" in played.offered(1)
+    assert "build (b1)" in str(played.server.requests[3].body)
 
 
 def test_tool_hangs(story):

@@ -22,6 +22,7 @@ import threading
 import types
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -63,7 +64,7 @@ class Forked(subprocess.Popen[str]):
         except BlockingIOError:
             return 0, 0
         os.close(self._status)
-        return self.pid, int(told or b"9")  # no status: its supervisor was killed with it
+        return self.pid, int(told or b"9")  # no status: the server is gone, and it with that
 
     def _internal_poll(self, *_: Any, **__: Any) -> int | None:
         if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
@@ -138,53 +139,41 @@ def _server() -> _Server:
 
 
 def _serve(connection: socket.socket, listening: socket.socket) -> None:
-    """Fork for each order, until the client closes the connection."""
+    """Fork for each order, and write how each command ended, until the client closes the connection."""
+    running: dict[int, tuple[int, int]] = {}  # pidfd: process id, and where its exit status goes
     while True:
-        ready, *_ = select.select([connection, listening], [], [])
+        ready, *_ = select.select([connection, listening, *running], [], [])
+        for pidfd in running.keys() & set(ready):
+            pid, status = running.pop(pidfd)
+            with suppress(BrokenPipeError):  # nobody waits for it any more
+                os.write(status, str(os.waitpid(pid, 0)[1]).encode())
+            os.close(pidfd)
+            os.close(status)
         if listening in ready:
             with listening.accept()[0] as launching:
-                _fork(launching, listening, connection)
-        if connection in ready and not _fork(connection, listening):
+                _fork(launching, running, [connection, listening])
+        if connection in ready and not _fork(connection, running, [listening]):
             return
 
 
-def _fork(connection: socket.socket, *others: socket.socket) -> bool:
+def _fork(connection: socket.socket, running: dict[int, tuple[int, int]], others: list[socket.socket]) -> bool:
     """Fork for the next order of a connection; False where none comes."""
     data, files, *_ = socket.recv_fds(connection, 1, 5)
     if not data:
         return False
-    *files, path = files
-    if os.fork():
-        os.wait()
-    elif os.fork():
-        os._exit(0)  # so that init takes the supervisor over, and the server has nothing to wait for
-    else:
-        for other in others:
-            other.close()
-        _supervise(connection, files, path)
-    for file in (*files, path):
-        os.close(file)
-    return True
-
-
-def _supervise(connection: socket.socket, files: list[int], path: int) -> None:
-    """Fork the command, and write how it ended."""
-    ready, begin = os.pipe()
+    *streams, status, path = files
     command = os.fork()
     if not command:
-        os.close(begin)
-        os.read(ready, 1)  # until its id is known
-        os.close(ready)
-        connection.close()
-        _run(files, path)
-    connection.send(str(command).encode())
-    connection.close()
-    for file in (*files[:3], path, begin, ready):
+        for file in (connection.fileno(), *(other.fileno() for other in others), *running, *(to for _, to in running.values())):
+            os.close(file)
+        os.close(status)
+        _run(streams, path)
+    running[os.pidfd_open(command)] = command, status
+    with suppress(BrokenPipeError):  # as above, for a launcher that was killed
+        connection.send(str(command).encode())
+    for file in (*streams, path):
         os.close(file)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _, status = os.waitpid(command, 0)
-    os.write(files[3], str(status).encode())
-    os._exit(0)
+    return True
 
 
 def _run(files: list[int], path: int) -> None:
@@ -192,7 +181,7 @@ def _run(files: list[int], path: int) -> None:
     os.lseek(path, 0, os.SEEK_SET)
     with open(path, "rb") as file:
         order = marshal.loads(file.read())
-    for number, given in enumerate(files[:3]):
+    for number, given in enumerate(files):
         os.dup2(given, number)
     for given in files:
         os.close(given)

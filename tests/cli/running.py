@@ -20,6 +20,7 @@ from treadle.cli.main import main
 from treadle.models.repairs import repair_memory
 
 TOOLBOX = str(Path(__file__).with_name("toolbox.py"))
+SLOW_TOOLS = str(Path(__file__).with_name("slow_tools.py"))
 PATIENCE = 60  # seconds
 KEPT = ("PATH", "PYTHONPATH", "SYSTEMROOT", "COVERAGE_PROCESS_START", "VIRTUAL_ENV")
 
@@ -90,12 +91,12 @@ def asks(*calls: tuple[str, Any]) -> dict[str, Any]:
 class Terminal:
     """A command at a terminal."""
 
-    def __init__(self, home: Path, *args: str, typed: str = "", **env: str) -> None:
+    def __init__(self, home: Path, *args: str, typed: str = "", cwd: Path | None = None, **env: str) -> None:
         self._ours, theirs = pty.openpty()
         if typed:
             self.type(typed)
-        settings = environment(home, TERM="xterm", **env)
-        self.process = opened(*args, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+        settings = environment(home, **{"TERM": "xterm", **env})
+        self.process = opened(*args, stdin=theirs, stdout=theirs, stderr=theirs, env=settings, cwd=cwd)
         os.close(theirs)
         self.shown = ""
         self._at = 0  # where the words end that were waited for last
@@ -118,7 +119,7 @@ class Terminal:
         while (found := self.shown.find(words, began)) < 0:
             more = self._read(deadline)
             assert more, f"{words!r} never came after: {self.shown}"
-            self.shown += more
+            self.shown = (self.shown + more).replace(">\b\x1b[2C", "> ")  # how the line editor draws the blank of its prompt
         self._at = found + len(words)
         return self.shown[began : self._at]
 

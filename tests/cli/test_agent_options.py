@@ -62,7 +62,7 @@ def test_a_run_that_a_program_began_was_not_chosen_here():
 
 
 def test_an_origin_that_cannot_be_read_is_said_so():
-    with pytest.raises(SettingsError, match="How run r"):
+    with pytest.raises(SettingsError, match="The options that run r was started with"):
         options_of_run("r", Opened(origin={**AgentOptions().origin, "tools": 3}))
 
 

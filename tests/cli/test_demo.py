@@ -33,7 +33,7 @@ def test_a_piped_question_is_asked(home):
 
 def test_an_order_waits_and_goes_on_in_another_process(home):
     assert treadle(home, "ask", "--demo", "order 7 cups", "--run-id", "r").code == 3
-    (waiting,) = treadle(home, "approve", "r", "--json").json
+    (waiting,) = treadle(home, "approve", "r", "--list", "--json").json
     assert waiting["arguments"] == {"item": "cup", "count": 7}
     treadle(home, "approve", "r", waiting["call_id"])
     assert treadle(home, "resume", "r").out == "Done: 7 cups ordered for $29.40; there will be 147.\n"

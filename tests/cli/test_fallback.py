@@ -143,7 +143,7 @@ def test_they_are_shown(typed, settle):
     assert rows["model.name"]["value"] == f"{DOWN}, {other}"
     assert f'"{DOWN}, {other}"' in typed("settings").out
     assert typed("models", "--json").json["default"] == f"{DOWN}, {other}"
-    assert f"{DOWN} is used where none is named, then {other} where it is down." in typed("doctor").out
+    assert f"{DOWN} is the default, then {other} if it is down." in typed("doctor").out
 
 
 def test_one_address_is_not_that_of_several_servers(typed, settle):

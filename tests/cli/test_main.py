@@ -59,11 +59,20 @@ def test_a_damaged_database_is_named_and_left_alone(home):
     assert path.read_bytes() == b"this is no database" * 100
 
 
+EVERY_STORE = (
+    *(["runs"], ["show"], ["show", "x"], ["resume", "x"], ["approve"], ["fork", "x"], ["jobs"], ["jobs", "show"], ["audit"]),
+    *(["audit", "verify"], ["stats"], ["users"], ["schedules"], ["backup", "x.tar.gz"], ["worker"]),
+    *(["ask", "-c", "x"], ["runs", "delete", "x"], ["undo"]),
+)
+
+
 def test_a_data_folder_that_cannot_be_made_is_named(home):
     (home / "file").write_text("")
-    ran = treadle(home, "ask", "x", "-m", script(home, "hello"), TREADLE_HOME=str(home / "file" / "data"))
-    assert ran.code == 1
-    assert "can't be written" in ran.err
+    for folder, words in (("file/data", ["ask", "x", "-m", script(home, "hello")]), *(("file", words) for words in EVERY_STORE)):
+        ran = treadle(home, *words, TREADLE_HOME=str(home / folder))
+        assert (ran.code, ran.out) == (2, ""), words
+        says = f"treadle: The data folder can't be {home / folder}: {home / 'file'} is a file. Set TREADLE_HOME to a folder.\n"
+        assert ran.err == says
 
 
 def test_looking_makes_no_files(home):

@@ -39,8 +39,8 @@ def test_the_overview_lists_every_command_once_on_one_screen():
     bundled = [each for each in find_assistants()[0] if each.assistant.name in BUNDLED]
     theirs = [command.name for each in bundled for command in each.assistant.commands]
     assert sorted(listed) == sorted([*(entry[0] for entry in OWN), *theirs])
-    assert len(format_overview().splitlines()) <= 48
-    assert max(map(len, format_overview().splitlines())) <= 110
+    assert len(format_overview().splitlines()) <= 45
+    assert max(map(len, format_overview().splitlines())) <= 80
 
 
 def test_every_exit_code_and_variable_is_documented():

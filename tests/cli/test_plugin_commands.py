@@ -21,7 +21,7 @@ def options(parser):
 async def think(args, host):
     model = await host.model()
     result = await assistant_agent(probe, host, model).run("Well?", journal=host.home.services())
-    host.terminal.line(f"{model.name}: {result.stopped} {result.output}")
+    host.terminal.line(f"{model.name}: {result.stopped} {result.output_or_none}")
     return 0
 
 def think_plainly(args, host):
@@ -58,7 +58,8 @@ async def talk(args, host):
         host.terminal.line("afresh")
     return await talk.converse({"/shout": shout, "/slow": SlashCommand("be slow", slowly)}, after)
 
-from treadle import AssistantSession, SlashCommand, ToolProblem, TreadleError, assistant_agent
+from treadle import ToolProblem, TreadleError
+from treadle.assistant import AssistantSession, SlashCommand, assistant_agent
 
 probe = Assistant(
     name="probe", title="Probe", summary="Tries things.", instructions="Try.",
@@ -103,7 +104,7 @@ def test_a_command_may_have_parts_each_with_its_own_options(home, path):
     assert "answered Fine." in treadle(home, "many", "two", "-m", script(home, "Fine."), **path).out
     assert "the second" in treadle(home, "many", "--help", **path).out
     assert "usage: treadle many one" in treadle(home, "many", "one", "--help", **path).out
-    assert "required: PART" in treadle(home, "many", **path).err
+    assert "required: ACTION" in treadle(home, "many", **path).err
 
 
 def test_a_command_that_does_nothing_is_said_to_be_of_no_use(home, path):
@@ -115,7 +116,7 @@ def test_a_command_may_hold_a_conversation_with_slashes_of_its_own(home, path):
     lines = "first\n/shout so\n/slow\nsecond\n/help\n/exit\nnever\n"
     ran = treadle(home, "talk", "-m", script(home, "1", "2"), "--user", "ann", stdin=lines, **path)
     assert (ran.code, ran.out) == (0, "1\nafter 1\nSO\nafresh\n2\nafter 2\n")
-    assert "/shout WORDS  shout" in ran.err
+    assert "/shout WORDS   shout" in ran.err
     kept = treadle(home, "runs", "--json").json
     assert [(run["title"], run["user"], run["agent"]) for run in kept] == [("second", "ann", "probe"), ("first", "ann", "probe")]
 
@@ -129,7 +130,7 @@ def test_wrong_usage_is_told_as_of_any_command(home, path):
 def test_no_such_command_suggests_the_nearest_and_says_what_is_broken(home, path):
     ran = treadle(home, "try", **path)
     assert (ran.code, ran.out) == (2, "")
-    for words in ("There is no command 'try'; did you mean try-it?", "The assistant wreck of the package a-wreck can't be used"):
+    for words in ("There is no command 'try'. Did you mean try-it?", "The assistant wreck of the package a-wreck can't be used"):
         assert words in ran.err
     assert "The command show of the assistant probe can't be used: Treadle itself has one of that name." in ran.err
 
@@ -162,7 +163,7 @@ def test_the_model_is_the_default_where_none_was_named(home, path):
 def test_an_address_is_for_models_that_have_a_server(home, path):
     ran = treadle(home, "think", "-m", script(home, "Hm."), "--base-url", "http://127.0.0.1:9", **path)
     assert ran.code == 2
-    assert "an address means nothing" in ran.err
+    assert "a base URL doesn't apply" in ran.err
 
 
 def test_a_plain_function_may_run_an_event_loop_of_its_own(home, path):

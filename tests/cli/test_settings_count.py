@@ -263,7 +263,6 @@ OWN = {
     "agent/agent.py": "the agent itself",
     "plugins/assistants.py": "where settings are applied",
     "cli/commands/mcp.py": "lists tools; no model is asked",
-    "cli/commands/tool.py": "makes the one call that was typed; no model is asked",
     "server/mcp/call.py": "makes the one call that a client asked for; no model is asked",
 }
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from treadle import Agent, RunContext, Scripted, tool
+from treadle import Agent, RunContext, tool
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 
 
 @tool(effect="read")

@@ -1,7 +1,7 @@
 """The error tree."""
 
 from treadle.core import errors
-from treadle.core.errors import ToolProblem
+from treadle.core.errors import RunStopped, ToolProblem
 from treadle.core.requests import Usage
 
 
@@ -41,3 +41,7 @@ def test_a_problem_of_ones_own_kind_needs_no_more_than_its_words():
 
     closed = Closed("Monday")
     assert (str(closed), closed.quote, closed.data) == ("Monday", "", None)
+
+
+def test_a_run_that_stopped_without_an_answer_has_its_result():
+    assert RunStopped("It waits.", result=5).result == 5

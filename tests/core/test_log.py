@@ -1,12 +1,12 @@
-"""The log is for developers who ask for it."""
+"""The log is for developers."""
 
 import subprocess
 import sys
 
 
-def test_the_log_is_silent_unless_a_program_sets_logging_up():
-    code = "from treadle.core.log import log; log.error('nobody asked')"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b""
+def test_a_program_that_does_not_set_logging_up_sees_errors_on_stderr():
+    code = "from treadle.core.log import log; log.error('something broke'); log.info('nobody asked')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b"something broke\n"
 
 
 def test_a_program_that_asks_hears_it(caplog):

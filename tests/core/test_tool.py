@@ -67,3 +67,9 @@ def test_the_strongest_effect_is_the_one_that_can_be_undone_least():
 def test_a_result_for_the_model_is_its_text_with_labels_for_images():
     assert str(ToolResult("3 towns", [1])) == "3 towns"
     assert str(ToolResult(["See:", Document(b"# A", name="a.md")])) == "See:\n[document a.md]"
+
+
+def test_a_copy_may_be_described_otherwise():
+    tool = Tool(ToolSpec("look", "Look.", {"type": "object"}))
+    assert tool.changed(description="Look here.").spec == ToolSpec("look", "Look here.", {"type": "object"})
+    assert tool.changed(parameters={}).spec == ToolSpec("look", "Look.", {})

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.dialects.json_repair import MAX_DEPTH
-from treadle.dialects.partial_json import read_partial
+from treadle.dialects.partial_json import CutString, find_cut_string, read_partial
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -67,3 +67,23 @@ def _is_beginning(part: Any, whole: Any) -> bool:
         items = cast("list[Any]", part)
         return len(items) <= len(whole) and all(map(_is_beginning, items, whole))
     return whole.startswith(part) if isinstance(part, str) else part == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "value", "after"),
+    [
+        ('{"a": 1, "b": "some tex', '{"a": 1, "b": ', "some tex", "}"),
+        ('{"a": ["x", "y\\n', '{"a": ["x", ', "y\n", "]}"),
+        ('{"a": "half an escape \\u00', '{"a": ', "half an escape ", "}"),
+    ],
+)
+def test_a_text_that_was_cut_in_a_string_says_where(text, before, value, after):
+    cut = find_cut_string(text)
+    assert cut == CutString(before, value, after)
+    assert read_partial(cut.closed(" and more")) == read_partial(cut.begun(" and more"))
+    assert value + " and more" in str(read_partial(cut.closed(" and more"))) or "\n" in value
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a', '{"a": 1', '{"a": 1}', "nothing", '["x" "y'])
+def test_a_text_that_was_cut_elsewhere_has_no_string_to_continue(text):
+    assert find_cut_string(text) is None

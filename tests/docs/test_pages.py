@@ -1,4 +1,4 @@
-"""What the pages say is true: links lead somewhere, modules are all named, and the code in them runs."""
+"""What the pages say is true: links and anchors lead somewhere, modules are all named, and the code in them runs."""
 
 import re
 import sys
@@ -14,8 +14,22 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "examples
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page):
-    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
-    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?[^)]*\)", without_code(page))
+    local = [(link, anchor) for link, anchor in links if "://" not in link and not link.startswith("mailto:")]
+    assert [link for link, _ in local if not (page.parent / link).exists()] == []
+    targets = [(page.parent / link if link else page, anchor) for link, anchor in local if anchor]
+    assert [f"{target.name}#{anchor}" for target, anchor in targets if anchor not in anchors(target)] == []
+
+
+def without_code(page: Path) -> str:
+    return re.sub(r"^( *)```.*?^\1```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", without_code(page), re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in plain}
 
 
 def test_every_module_has_a_line_as_it_is_now():

@@ -3,13 +3,13 @@
 import ast
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "treadle"
-MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
 
 # Functions that several modules have because they implement one protocol: a command, a parser, a provider, an assistant's parts.
 PROTOCOLS = {
@@ -23,6 +23,8 @@ PROTOCOLS = {
     **dict.fromkeys(("begin", "configure", "erase", "plan", "reply", "toolsets"), "assistants/*/session.py"),
 }
 DIALECT = r"\b(whoever|nobody|somebody|what came of|is told|are told)\b"
+PAGE_DIALECT = r"\b(whoever|nobody|somebody|anybody|everybody|what came of|what became of|mended)\b"
+PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if page.name not in ("seeds.md", "modules.md"))
 MOST_DIALECT = 60  # of 10,000 docstrings' sentences; lower it, never raise it
 
 # What a newcomer looks for, and the module whose docstrings say so in these words.
@@ -42,9 +44,14 @@ QUESTIONS = [
 ]
 
 
+@cache
+def modules() -> dict[str, ast.Module]:
+    return {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+
+
 def public(kind: type | tuple[type, ...]) -> dict[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for name, tree in MODULES.items():
+    for name, tree in modules().items():
         for node in tree.body:
             if isinstance(node, kind) and not node.name.startswith("_") and name not in found[node.name]:  # once for all overloads
                 found[node.name].append(name)
@@ -67,14 +74,20 @@ def test_no_two_public_functions_share_a_name_unless_they_implement_one_protocol
 
 
 def test_docstrings_are_standard_english():
-    texts = [text for tree in MODULES.values() for text in docstrings(tree)]
+    texts = [text for tree in modules().values() for text in docstrings(tree)]
     found = Counter(word.lower() for text in texts for word in re.findall(DIALECT, text, re.IGNORECASE))
     assert found.total() <= MOST_DIALECT, found
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_are_standard_english(page):
+    text = re.sub(r"`[^`\n]*`|\([^)\s]*\.md[^)]*\)", "", page.read_text())  # names of files and tests stay as they are
+    assert re.findall(PAGE_DIALECT, text, re.IGNORECASE) == []
+
+
 @pytest.mark.parametrize(("words", "module"), QUESTIONS)
 def test_a_stranger_finds_it_by_one_search(words, module):
-    assert re.search(words, "\n".join(docstrings(MODULES[module])))
+    assert re.search(words, "\n".join(docstrings(ast.parse((SOURCE / module).read_text()))))
 
 
 def test_the_architecture_can_be_read_in_ten_minutes():

@@ -5,13 +5,14 @@ import asyncio
 import pytest
 
 import wire
-from treadle import Agent, RunContext, Scripted, allow, tool
+from treadle import Agent, RunContext, allow, tool
 from treadle.core.calls import Written
 from treadle.core.errors import ReplyBroken
 from treadle.core.events import CallArrived, CallJudged, CallReturned
 from treadle.core.requests import CallDelta, CallDone, ReplyEnded
 from treadle.loop.limits import Limits
 from treadle.models.scripted import ScriptedCall, ScriptedReply
+from treadle.testing import Scripted
 from wire import call
 
 done: list[str] = []

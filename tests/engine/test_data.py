@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from msgspec import Struct
 
-from treadle import Agent, ResultOptions, RunContext, Scripted, ToolProblem, ToolResult, allow, tool
+from treadle import Agent, ResultOptions, RunContext, ToolProblem, ToolResult, allow, tool
 from treadle.core.entries import Returned
 from treadle.core.events import CallReturned
 from treadle.engine.setup import Services
@@ -15,6 +15,7 @@ from treadle.models.scripted import calls
 from treadle.stores.cache import MemoryCache
 from treadle.stores.journal import MemoryJournal
 from treadle.stores.results import MemoryResults
+from treadle.testing import Scripted
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz"
 

@@ -6,15 +6,17 @@ import sqlite3
 
 import pytest
 
-from treadle import Agent, RunFailed, Scripted, allow, open_home, tool
+from treadle import Agent, RunFailed, Runs, allow, open_home, tool
 from treadle.core.calls import Written
-from treadle.core.entries import Forked, Resumed
+from treadle.core.entries import Finished, Forked, Resumed, Returned
 from treadle.core.errors import BadPrompt, JournalError, ModelRefused, ModelUnavailable, RunNotFound, RunTaken, SettingsError
 from treadle.core.events import CallProgressed, CallReturned, RunEnded, RunStarted, TextArrived
 from treadle.core.requests import CallDone, ReplyEnded, TextDelta
+from treadle.engine.setup import Services
 from treadle.loop.limits import Limits
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 
 @tool(effect="read")
@@ -167,7 +169,7 @@ def test_a_cancelled_run_says_so_and_every_call_has_its_result():
         return result, await agent.run("And now?", run_id="r", journal=journal)
 
     cancelled, later = asyncio.run(tale())
-    assert (cancelled.stopped, cancelled.output) == ("cancelled", "")
+    assert (cancelled.stopped, cancelled.output_or_none, cancelled.text) == ("cancelled", None, "")
     assert [record.problem for record in cancelled.calls] == ["cancelled", "cancelled"]
     assert "may have taken effect" in cancelled.calls[0].result.content
     assert later.output == "fine"
@@ -193,6 +195,82 @@ def test_a_run_cancelled_during_a_reply_keeps_what_came_complete():
     result = asyncio.run(tale())
     assert result.stopped == "cancelled"
     assert [message.role for message in result.history] == ["person", "model", "tools"]
+
+
+class Interrupted:
+    """A run whose one call of `use` has taken five seconds, by its clock, when it is stopped."""
+
+    def __init__(self, effect):
+        self.now = 100.0
+        self.calls = 0
+        self.services = Services(journal=MemoryJournal(), clock=lambda: self.now)
+        self.begun = asyncio.Event()
+
+        @tool(effect=effect)
+        async def use() -> str:
+            """Use it."""
+            self.calls += 1
+            self.begun.set()
+            if self.calls == 1:
+                await asyncio.sleep(30)
+            return "used"
+
+        self.agent = Agent(Scripted(calls(("use", {})), "fine"), tools=[use], policy=[allow("*")])
+
+    async def stopped(self, stop):
+        running = asyncio.ensure_future(self.agent.run("Go.", run_id="r", journal=self.services))
+        await self.begun.wait()
+        self.now += 5
+        assert await stop("r")
+        return await running
+
+    async def entries(self):
+        return await self.services.journal.read("r")
+
+
+def test_an_interrupted_run_goes_on_where_it_was():
+    async def tale():
+        site = Interrupted("read")
+        stopped = await site.stopped(site.agent.interrupt)
+        assert not await site.agent.interrupt("r")
+        return stopped, await site.agent.resume("r", journal=site.services), site
+
+    stopped, resumed, site = asyncio.run(tale())
+    assert (stopped.stopped, stopped.interrupted, stopped.reason) == ("cancelled", True, "The run was interrupted.")
+    assert [entry.running for entry in stopped.entries if isinstance(entry, Finished)] == [{"call_1_1": 5.0}]
+    assert (resumed.output, resumed.interrupted, site.calls) == ("fine", False, 2)
+    assert [record.result.content for record in resumed.calls] == ["used"]
+
+
+def test_a_person_is_asked_about_a_writing_call_that_an_interruption_cut_off():
+    async def tale():
+        site = Interrupted("write")
+        await site.stopped(site.agent.interrupt)
+        assert [call.name for call in await Runs(site.services).interrupted_calls("r")] == ["use"]
+        waiting = await site.agent.resume("r", journal=site.services)
+        await site.agent.settle("r", "call_1_1", "happened", journal=site.services)
+        return waiting, await site.agent.resume("r", journal=site.services), site
+
+    waiting, resumed, site = asyncio.run(tale())
+    assert (waiting.stopped, [approval.unclear for approval in waiting.approvals]) == ("waiting", [True])
+    assert (resumed.output, site.calls) == ("fine", 1)
+
+
+@pytest.mark.parametrize(
+    ("effect", "words"),
+    [("read", "Cancelled while it was running."), ("write", "Cancelled while it was running; it may have taken effect.")],
+)
+@pytest.mark.parametrize("way", ["cancel", "interrupt"])
+def test_a_call_that_was_cut_off_has_the_time_that_it_took(effect, words, way):
+    async def tale():
+        site = Interrupted(effect)
+        await site.stopped(getattr(site.agent, way))
+        site.now += 3600  # what comes before somebody says something else isn't the tool's
+        await site.agent.run("Never mind.", run_id="r", journal=site.services)
+        return [entry for entry in await site.entries() if isinstance(entry, Returned)]
+
+    (returned,) = asyncio.run(tale())
+    assert (returned.result.content, returned.result.problem, returned.seconds) == (words, "cancelled", 5.0)
 
 
 def test_a_caller_that_goes_away_leaves_a_run_that_can_be_resumed():

@@ -4,10 +4,12 @@ import asyncio
 
 import pytest
 
-from treadle import Agent, RunNotFound, Scripted, allow, tool
+from treadle import Agent, allow, tool
 from treadle.core.entries import Started
 from treadle.core.errors import RunTaken
+from treadle.errors import RunNotFound
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 
 done: list[int] = []
 

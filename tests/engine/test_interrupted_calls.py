@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from treadle import Agent, Answer, RunContext, Scripted, ToolProblem, ask, open_home, tool
+from treadle import Agent, Answer, RunContext, RunWaiting, ToolProblem, ask, open_home, tool
 from treadle.core.calls import Allow, Call, Result, Written
 from treadle.core.entries import Called, Judged, Opened, Replied, Returned, Said, Settled, Started, Unclear
 from treadle.core.errors import ApprovalError
@@ -14,6 +14,7 @@ from treadle.engine.setup import Services
 from treadle.models.scripted import calls
 from treadle.stores.cache import MemoryCache
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 done: list[str] = []
 ARGUMENTS = {"amount": 5}
@@ -69,7 +70,12 @@ def settled(said, words="", **more):
 def test_the_run_waits_and_says_what_is_asked():
     result = taken_up(begun(at=7.0))
     (approval,) = result.approvals
-    assert (result.stopped, result.output, result.reason) == ("waiting", None, "A person has to say what became of a call.")
+    assert (result.stopped, result.output_or_none) == ("waiting", None)
+    assert result.reason == "A person has to say what became of a call."
+    with pytest.raises(
+        RunWaiting, match=r"pay\(amount=5\) had begun when its process died.*`agent\.settle\('r', .*, .happened.\)`"
+    ):
+        _ = result.output
     assert (approval.unclear, approval.name, approval.arguments, approval.began_at) == (True, "pay", ARGUMENTS, 7.0)
     assert "may have taken effect" in approval.reason
     assert approval.expires_at == approval.asked_at + 7 * 24 * 3600

@@ -1,9 +1,10 @@
 """Results too large for a conversation."""
 
-from treadle import Agent, ResultOptions, Scripted, tool
+from treadle import Agent, ResultOptions, tool
 from treadle.core.errors import ModelUnavailable
 from treadle.core.requests import Usage
 from treadle.models.scripted import ScriptedReply, calls
+from treadle.testing import Scripted
 
 TEXT = "0123456789" * 1000
 

@@ -4,13 +4,14 @@ import asyncio
 
 import pytest
 
-from treadle import Agent, Scripted
+from treadle import Agent
 from treadle.core.entries import Said
 from treadle.core.errors import JournalError
 from treadle.engine.catalog import Catalog
 from treadle.engine.journaled import MAX_PENDING_WRITES
 from treadle.engine.live import LiveRun
 from treadle.engine.setup import Caller, Services
+from treadle.testing import Scripted
 
 
 class Slow:

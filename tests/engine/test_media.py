@@ -12,16 +12,18 @@ import msgspec
 import pytest
 
 from attachments import PDF, png, wav
-from treadle import Agent, Audio, Document, Image, Message, RunContext, Scripted, Text, Traits, open_home, tool
+from treadle import Agent, Audio, Document, Image, Message, RunContext, Text, open_home, tool
 from treadle.core.calls import Media, Result
 from treadle.core.entries import Returned, Said, encode
 from treadle.core.errors import BadMedia, BadPrompt, MediaMissing, SettingsError
 from treadle.engine.media import MAX_IN_RESULT
 from treadle.engine.setup import Services
 from treadle.home import close_homes
+from treadle.models import Traits
 from treadle.models.scripted import calls
 from treadle.stores.blobs import FileBlobs, MemoryBlobs
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 SHOWN = Image(png(), name="a.png")
 KEPT = Media("image/png", sha256(png()).hexdigest(), len(png()), "a.png")
@@ -78,9 +80,9 @@ class Place(NamedTuple):
         (SHOWN, "not Image alone: put it into a list."),
         (None, "A prompt is text, or a list of texts, Image, Audio and Document, not NoneType."),
         (b"x", "not bytes: wrap them in Image.from_bytes(…)."),
-        (["What?", png()], "it has bytes: wrap them in Image.from_bytes(…) in it."),
-        (["What?", Path("a.png")], "it has a path: write Image.from_path(…) in it."),
-        (["What?", {"type": "image"}], "it has dict in it."),
+        (["What?", png()], "this one has bytes: wrap them in Image.from_bytes(…)."),
+        (["What?", Path("a.png")], "this one has a path: write Image.from_path(…)."),
+        (["What?", {"type": "image"}], "this one has a dict: earlier messages go into `history`."),
         ([], "The prompt is empty; say what you want."),
         (["", " "], "The prompt is empty; say what you want."),
         ("  ", "The prompt is empty; say what you want."),
@@ -135,7 +137,8 @@ def test_a_run_is_taken_up_by_another_process_with_the_same_request(home):
     begin = """
 import asyncio, sys
 from pathlib import Path
-from treadle import Agent, Image, Scripted
+from treadle import Agent, Image
+from treadle.testing import Scripted
 from treadle.core.errors import ModelRefused
 from treadle.models.wires.openai import encode_message
 

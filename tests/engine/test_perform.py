@@ -6,11 +6,12 @@ from typing import Literal
 
 import pytest
 
-from treadle import Agent, Answer, RunContext, Scripted, allow, ask, deny, open_home, tool
+from treadle import Agent, Answer, RunContext, allow, ask, deny, open_home, tool
 from treadle.core.calls import Allow, Call, Written
 from treadle.core.entries import Called, Judged, Opened, Replied, Returned, Said, Started
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 done: list[str] = []
 

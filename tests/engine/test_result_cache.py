@@ -2,11 +2,12 @@
 
 import asyncio
 
-from treadle import Agent, RunContext, Scripted, allow, tool
+from treadle import Agent, RunContext, allow, tool
 from treadle.engine.setup import Services
 from treadle.models.scripted import calls
 from treadle.stores.cache import MemoryCache
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 
 def shop():

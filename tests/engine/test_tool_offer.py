@@ -1,7 +1,8 @@
 """With many tools, a model sees a few and finds the others."""
 
-from treadle import Agent, Discovery, FunctionToolset, Scripted, tool
+from treadle import Agent, Discovery, FunctionToolset, tool
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 
 
 def made(name: str, about: str):

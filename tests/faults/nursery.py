@@ -14,10 +14,11 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Agent, Delta, Limits, Model, Request, RunContext, allow, open_home, resolve_model, tool
+from treadle import Agent, Limits, Model, RunContext, allow, open_home, resolve_model, tool
 from treadle.core.entries import Entry
 from treadle.core.requests import CallDelta
 from treadle.engine.setup import Services
+from treadle.models import Delta, Request
 from treadle.models.wires.openai import OpenAI
 
 TAIL = 0.015  # seconds a tool goes on after its effect: the moment at which other engines repeat it

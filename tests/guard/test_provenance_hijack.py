@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from treadle import Agent, Scripted, allow, tool
+from treadle import Agent, allow, tool
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 done: list[tuple[str, dict[str, Any]]] = []
 

@@ -378,3 +378,13 @@ def test_a_redactor_can_learn_the_secrets_of_one_run_and_leaves_the_other_as_it_
     assert more.text("first-secret second-secret") == "[redacted:known] [redacted:known]"
     assert base.text("second-secret") == "second-secret"
     assert more.value({"pin_code": "1234"}) == base.value({"pin_code": "1234"}) != {"pin_code": "1234"}
+
+
+def test_two_redactors_mask_together_what_each_masks():
+    both = Redactor(["badge"], ["first-secret-value"]).combined(Redactor(["pass_phrase"], ["second-secret-value"]))
+    assert both.value({"badge": "b-12345678", "pass_phrase": "p-12345678", "a": "first-secret-value second-secret-value"}) == (
+        Redactor(["badge", "pass_phrase"], ["first-secret-value", "second-secret-value"]).value(
+            {"badge": "b-12345678", "pass_phrase": "p-12345678", "a": "first-secret-value second-secret-value"}
+        )
+    )
+    assert "secret-value" not in both.text("first-secret-value second-secret-value")

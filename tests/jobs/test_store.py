@@ -51,13 +51,30 @@ def test_ids_never_clash_within_a_second(tmp_path: Path) -> None:
 def test_the_beginning_of_an_id_is_enough_if_it_is_one_jobs(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path)
     one, other = jobs.create("coding", "build", "a"), jobs.create("coding", "debug", "b")
-    assert jobs.get(one.id[:-1] if one.id[:-1] != other.id[:-1] else one.id) == one
-    with pytest.raises(JobNotFound, match="2 jobs begin with 'job-'"):
-        jobs.get("job-")
-    with pytest.raises(JobNotFound, match="no job 'nope'"):
-        jobs.get("nope")
+    assert jobs.find(one.id[:-1] if one.id[:-1] != other.id[:-1] else one.id) == one
+    with pytest.raises(JobNotFound, match=r"Several jobs begin with job-: job-\w+ \(.*\); job-\w+ \(.*\)\. Type more of the id\."):
+        jobs.find("job-")
+    with pytest.raises(JobNotFound, match="no job nope here"):
+        jobs.find("nope")
     with pytest.raises(JobNotFound):
-        jobs.get("")
+        jobs.find("")
+
+
+def test_a_program_names_a_job_by_its_whole_id(tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path)
+    made = jobs.create("coding", "build", "a")
+    for typed in (made.id[:-1], "last", ""):
+        with pytest.raises(JobNotFound):
+            jobs.get(typed)
+
+
+def test_the_last_job_is_the_newest(tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path)
+    with pytest.raises(JobNotFound, match="There is no job yet"):
+        jobs.find("last")
+    jobs.create("coding", "build", "a")
+    newest = jobs.create("coding", "debug", "b")
+    assert jobs.find("last") == newest
 
 
 def test_the_newest_come_first_and_a_damaged_one_hides_no_other(tmp_path: Path) -> None:
@@ -96,7 +113,7 @@ def test_a_job_whose_process_was_killed_waits_for_somebody_to_take_it_up(tmp_pat
     job = jobs.create("coding", "build", "x")
     end(holder(tmp_path, job.id))
     found = jobs.get(job.id)
-    assert (found.state, found.why) == ("waiting", f"Its process is gone. To go on: treadle jobs resume {job.id}")
+    assert (found.state, found.why) == ("waiting", f"Its process is gone. To continue: treadle jobs resume {job.id}")
     with jobs.held(job.id) as held:
         assert held.id == job.id
 

@@ -9,6 +9,7 @@ from treadle.core.requests import Usage
 from treadle.loop.decide import (
     EMPTY_NOTE,
     AskModel,
+    AwaitBackground,
     CallTools,
     CloseReply,
     Finish,
@@ -130,6 +131,31 @@ def test_an_answer_with_a_shape_is_read_first():
     assert decide(run(replied(text='{"a": 1}')), TurnTerms(wants_output=True)) == ReadOutput('{"a": 1}')
 
 
+@pytest.mark.parametrize(
+    ("at_limit", "step"),
+    [
+        ("answer", ReadOutput("{}", "limit", "the limit of 1 round", "rounds")),
+        ("conclude", ReadOutput("{}")),
+    ],
+)
+def test_an_answer_with_a_shape_that_comes_at_a_limit_ends_as_any_other(at_limit, step):
+    terms = TurnTerms(Limits(rounds=1, at_limit=at_limit), wants_output=True)
+    assert decide(run(*one_round(), replied(text="{}", last=True)), terms) == step
+
+
+def test_answers_are_rejected_only_so_often():
+    terms = TurnTerms(limits=Limits(output_retries=1), wants_output=True)
+    rejections = [
+        entry
+        for call in ("c1", "c2")
+        for entry in (replied(call), judged(call), Returned(result=Result(call, "look", f"Not {call}.", "invalid"), rejected=True))
+    ]
+    assert isinstance(decide(run(*rejections[:3]), terms), AskModel)
+    step = decide(run(*rejections), terms)
+    assert isinstance(step, Finish)
+    assert (step.stopped, step.reason.endswith("Not c2.")) == ("failed", True)
+
+
 def test_the_call_that_gives_the_answer_ends_the_turn():
     final = Returned(result=Result("c1", "look", "ok"), final=True)
     assert decide(run(replied("c1", text="Done."), judged("c1"), final), TurnTerms(wants_output=True)) == Finish(
@@ -158,7 +184,7 @@ def test_at_a_limit_the_model_is_asked_for_an_answer_without_tools():
     step = decide(run(*one_round()), terms)
     assert step == AskModel(note=terms.final_note, last=True, reason="the limit of 1 round")
     ended = decide(run(*one_round(), replied(text="So far: 5.", last=True)), terms)
-    assert ended == Finish("limit", text="So far: 5.", reason="the limit of 1 round")
+    assert ended == Finish("limit", text="So far: 5.", reason="the limit of 1 round", limit="rounds")
 
 
 @pytest.mark.parametrize(
@@ -190,13 +216,13 @@ def test_a_note_is_not_lost_at_a_limit():
     assert decide(state, terms).note == f"As JSON.\n{terms.final_note}"
 
 
-def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_then_spoken_for():
+def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_never_spoken_for():
     terms = TurnTerms(Limits(rounds=1))
     assert decide(run(*one_round(), replied(last=True)), terms) == AskModel(
         note=EMPTY_NOTE, last=True, reason="the limit of 1 round"
     )
     ended = decide(run(*one_round(), replied(last=True), replied(last=True)), terms)
-    assert ended == Finish("limit", text="I stopped at the limit of 1 round before I had an answer.", reason="the limit of 1 round")
+    assert ended == Finish("limit", text="", reason="the limit of 1 round", limit="rounds")
     ended = decide(run(*one_round(text="Looking."), replied(last=True), replied(last=True)), terms)
     assert ended.text == "Looking."
 
@@ -206,13 +232,15 @@ def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_then_spok
     [
         (
             Limits(rounds=1, at_limit="fail"),
-            Finish("failed", text="Looking.", reason="The run stopped at the limit of 1 round; what was done is kept."),
+            Finish(
+                "failed", text="Looking.", reason="The run stopped at the limit of 1 round; what was done is kept.", limit="rounds"
+            ),
         ),
         (
             Limits(rounds=1, at_limit="words", words="Ask for less at once."),
-            Finish("limit", text="Ask for less at once.", reason="the limit of 1 round"),
+            Finish("limit", text="Ask for less at once.", reason="the limit of 1 round", limit="rounds"),
         ),
-        (Limits(rounds=1, at_limit="last_text"), Finish("limit", text="Looking.", reason="the limit of 1 round")),
+        (Limits(rounds=1, at_limit="last_text"), Finish("limit", text="Looking.", reason="the limit of 1 round", limit="rounds")),
     ],
 )
 def test_an_assistant_may_choose_another_ending(limits, step):
@@ -270,3 +298,41 @@ def test_a_reply_that_was_coming_in_is_closed_first():
 def test_one_that_a_person_wants_tried_again_is_recovered():
     step = decide(run(replied("c1"), judged("c1"), *UNCLEAR, Settled(call_id="c1", said="again")), TurnTerms())
     assert (type(step), ids(step)) == (Recover, ["c1"])
+
+
+BEHIND = [
+    replied("c1"),
+    judged("c1"),
+    Called(call=Call("c1.1", "look", {}), within="c1", background=True),
+    judged("c1.1"),
+    came("c1", "started"),
+]
+
+
+def test_the_model_is_asked_while_work_goes_on_in_the_background():
+    assert isinstance(decide(run(*BEHIND), TurnTerms()), AskModel)
+
+
+def test_an_answer_waits_for_the_work_in_the_background():
+    step = decide(run(*BEHIND, replied(text="Done.")), TurnTerms())
+    assert isinstance(step, AwaitBackground)
+    assert ids(step) == ["c1.1"]
+    told = [came("c1.1"), Noted(text="It has ended.", about=("c1.1",)), replied(text="Done.")]
+    assert decide(run(*BEHIND, replied(text="Early."), *told), TurnTerms()) == Finish("answered", text="Done.")
+
+
+def test_a_final_call_waits_for_the_work_in_the_background():
+    final = [replied("c2"), judged("c2"), Returned(result=Result("c2", "look", "Accepted."), final=True)]
+    assert isinstance(decide(run(*BEHIND, *final), TurnTerms()), AwaitBackground)
+
+
+def test_an_answer_at_a_limit_waits_for_nothing():
+    step = decide(run(*BEHIND, replied(text="So far.", last=True)), TurnTerms(Limits(rounds=1)))
+    assert step == Finish("limit", text="So far.", reason="the limit of 1 round", limit="rounds")
+
+
+def test_a_person_is_asked_about_work_in_the_background_that_is_unclear():
+    unclear = [Started(call_id="c1.1"), Unclear(call_id="c1.1")]
+    step = decide(run(*BEHIND, *unclear, replied(text="Done.")), TurnTerms())
+    assert isinstance(step, WaitForPerson)
+    assert ids(step) == ["c1.1"]

@@ -3,7 +3,7 @@
 import pytest
 
 from treadle.core.requests import Usage
-from treadle.loop.limits import Limits, Spent, call_beyond, reached
+from treadle.loop.limits import Limits, Spent, call_beyond, exhausted, find_limit_mistakes, reached
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,30 @@ def test_one_more_call_may_be_beyond_a_limit():
     assert call_beyond(Limits(calls=2), 2, "stock", 1) == "the limit of 2 calls"
     assert call_beyond(Limits(per_tool={"stock": 1}), 5, "stock", 1) == "the limit of 1 call of stock"
     assert call_beyond(Limits(per_tool={"stock": 1}), 5, "order", 4) == ""
+
+
+def test_a_limit_has_the_name_of_its_field():
+    assert exhausted(Limits(rounds=2), Spent(rounds=2)) == "rounds"
+    assert exhausted(Limits(cost=0.01), Spent(usage=Usage(cost=0.02))) == "cost"
+    assert exhausted(Limits(), Spent()) == ""
+
+
+def test_ordinary_limits_have_no_mistakes():
+    assert list(find_limit_mistakes(Limits(rounds=1, per_tool={"look": 0}, at_limit="words", words="Enough."))) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "mistakes"),
+    [
+        (Limits(rounds=0, cost=-1), ["Limits.rounds is 0", "Limits.cost is -1"]),
+        (Limits(per_tool={"look": -1}), ["Limits.per_tool is -1 for look"]),
+        (Limits(tries=0, backoff=-0.5), ["Limits.tries is 0", "Limits.backoff is -0.5"]),
+        (Limits(at_limit="stop"), ["Limits.at_limit can't be 'stop'"]),  # pyright: ignore[reportArgumentType]
+        (Limits(at_limit="words", words=" "), ['Limits.at_limit is "words"']),
+        (Limits(refuse_at=2), ["Limits.nudge_at has to be 2 or more"]),
+        (Limits(futile_at=1), ["Limits.futile_at is 1"]),
+    ],
+)
+def test_limits_that_cannot_be_meant_are_said(limits, mistakes):
+    found = list(find_limit_mistakes(limits))
+    assert [said.startswith(start) for said, start in zip(found, mistakes, strict=True)] == [True] * len(mistakes)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.loop.repeats import MEMORY, Trail, count_repetition, extend_trail, fingerprint
+from treadle.loop.repeats import MEMORY, Trail, count_repetition, extend_trail, find_streak, fingerprint
 
 
 def walk(*steps: tuple[str, str]) -> Trail:
@@ -54,3 +54,33 @@ def test_the_trail_stays_short_and_counts_never_shrink_below_one(steps):
     assert len(trail.steps) == len(trail.calls) <= MEMORY
     assert len(trail.stale) <= MEMORY
     assert all(times(trail, call) >= 1 for call in "abc")
+
+
+def futile(*outcomes: tuple[str, bool]) -> int:
+    trail = Trail()
+    for number, (content, failed) in enumerate(outcomes):
+        trail = extend_trail(trail, number, content, "search", failed=failed)
+    streak = find_streak(trail.streaks, "search")
+    return 0 if streak is None else streak.count
+
+
+def test_the_same_error_with_changing_arguments_is_a_streak():
+    assert futile(("refused", True), ("refused", True), ("refused", True)) == 3
+    assert futile(("refused", True), ("gone", True)) == 1
+    assert futile(("refused", True), ("refused", False)) == 0
+
+
+def test_the_same_empty_result_with_changing_arguments_is_a_streak():
+    assert futile(("[]", False), ("[]", False)) == 2
+    assert futile(("No matches for that.", False), ("No matches for that.", False)) == 2
+    assert futile(("", False), ("3 lines", False), ("", False)) == 1
+
+
+def test_a_result_that_says_something_is_none_however_often_it_comes():
+    assert futile(*[("ok", False)] * 9) == 0
+    assert futile(("Notable: it is open.", False), ("Notable: it is open.", False)) == 0
+
+
+def test_each_tool_has_its_own_streak():
+    trail = extend_trail(extend_trail(Trail(), 1, "[]", "search"), 2, "[]", "find")
+    assert [(streak.tool, streak.count) for streak in trail.streaks] == [("search", 1), ("find", 1)]

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from treadle.core.calls import Allow, Ask, Call, Deny, Media, Opaque, Result, Written
 from treadle.core.entries import (
@@ -24,7 +25,9 @@ from treadle.core.entries import (
     Shortened,
     Started,
     Unclear,
+    UngroundedValue,
 )
+from treadle.core.grants import Grant
 from treadle.core.messages import History, Message, Text, Thinking, person_message
 from treadle.core.requests import Usage
 from treadle.loop.state import RunState, apply_entry, call_fingerprint, find_call, replay
@@ -211,6 +214,17 @@ def test_a_call_that_needs_a_person_waits_until_one_approves():
     assert edited.calls[0].call == Call("c1", "look", {"x": 2})
 
 
+def test_what_is_allowed_for_the_conversation_is_in_the_state_and_what_is_for_always_is_in_its_own_file():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask())])
+    grant = Grant("g1", "look", "conversation", "agent", "write")
+    for_now = apply_entry(state, Approved(call_id="c1", grant=grant))
+    assert (for_now.grants, for_now.calls[0].scope) == ((grant,), "conversation")
+    always = apply_entry(state, Approved(call_id="c1", grant=replace(grant, scope="always")))
+    assert (always.grants, always.calls[0].scope) == ((), "always")
+    covered = apply_entry(state, Approved(call_id="c1", covered="g1"))
+    assert (covered.calls[0].covered, covered.calls[0].ready) == ("g1", True)
+
+
 def test_a_refused_call_has_its_result_and_the_model_reads_why():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask())])
     refused = apply_entry(state, Refused(call_id="c1", by="Ann", reason="too dear"))
@@ -271,11 +285,25 @@ def test_a_run_inside_of_a_tainted_one_or_that_goes_on_with_a_tainted_conversati
     assert not replay([Opened(history=(person_message("Look."),))]).tainted
 
 
+def test_an_answer_that_was_made_of_the_arguments_is_the_output():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(arguments={"a": 1})])
+    assert apply_entry(state, came(final=True, output={"value": 2})).output == {"value": 2}
+    assert apply_entry(replay([*ASKED, Replied(parts=(written(),))]), came(final=True)).output == {}  # it was never read
+
+
+def test_rejected_answers_are_counted_in_their_turn():
+    rejected = Returned(result=Result("c1", "look", "Not accepted: no.", "invalid"), rejected=True)
+    state = apply_entry(replay([*ASKED, Replied(parts=(written(),)), judged()]), rejected)
+    assert (state.rejections, state.rejection) == (1, "Not accepted: no.")
+    assert apply_entry(state, Said(text="again")).rejections == 0
+
+
 def test_found_tools_kept_results_and_final_answers_are_remembered():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(arguments={"a": 1})])
     state = apply_entry(state, came(kept="r1", revealed=("order", "stock"), final=True))
     assert (state.revealed, state.keeps) == (("order", "stock"), True)
-    assert state.output == Call("c1", "look", {"a": 1})
+    assert state.output == {"a": 1}
+    assert apply_entry(state, came(final=True, output={"a": 2})).output == {"a": 1}  # the round is over: no such call is open
 
 
 def test_calls_are_counted_by_tool():
@@ -389,3 +417,48 @@ def pairs(history: History) -> None:
         calls = [part.id for part in message.parts if isinstance(part, Call)]
         if calls:
             assert [part.call_id for part in after.parts] == calls
+
+
+WORK = [Called(call=Call("c1.1", "look", {}), within="c1", background=True), judged("c1.1", Allow("background"))]
+BEHIND = [*ASKED, Replied(parts=(written(),)), judged(), *WORK, came(content="started")]
+
+
+def test_work_in_the_background_outlives_its_round_and_is_no_further_call():
+    state = replay(BEHIND)
+    assert (state.calls, [call.id for call in state.background], state.spent.usage.calls) == ((), ["c1.1"], 1)
+    state = replay([came("c1.1", "a house")], state)
+    assert state.background[0].result.content == "a house"
+    assert len(state.history) == 3
+
+
+def test_the_model_knows_of_the_end_by_a_note_or_by_the_result():
+    answered = replay([came("c1.1"), Replied(parts=(Text("words"),))], replay(BEHIND))
+    state = replay([Noted(text="It has ended.", about=("c1.1",))], answered)
+    assert (state.background, state.note, state.answer, state.notes) == ((), "It has ended.", None, 0)
+    reads = [Replied(parts=(written("c2", "background_result"),)), judged("c2", name="background_result")]
+    state = replay([came("c1.1"), *reads, came("c2", name="background_result", about=("c1.1",))], replay(BEHIND))
+    assert state.background == ()
+
+
+def test_work_in_the_background_is_what_was_approved():
+    asked = [*ASKED, Replied(parts=(written(),)), judged("c1", Ask()), Previewed(call_id="c1", text="It would.", seal="s")]
+    assert replay([*asked, Approved(call_id="c1"), *WORK]).inner[0].seal == "s"
+    assert replay([*asked, Approved(call_id="c1", arguments={"a": 1}), *WORK]).inner[0].seal == ""
+    assert replay(WORK).inner[0].seal == ""
+
+
+def test_a_new_turn_has_nothing_in_the_background():
+    assert replay([Said(text="More.")], replay(BEHIND)).inner == ()
+
+
+def test_the_first_hand_off_of_a_round_counts():
+    asked = [Replied(parts=(written("c1"), written("c2"))), judged("c1"), judged("c2")]
+    handed = [Returned(result=Result(call, "look", "ok"), handoff=agent) for call, agent in (("c1", "clerk"), ("c2", "cook"))]
+    assert replay([*ASKED, *asked, *handed]).agent == "clerk"
+
+
+def test_an_answer_whose_values_nothing_vouches_for_is_asked_for_again_once_in_a_turn():
+    doubtful = Noted(text="No result says 17.", ungrounded=(UngroundedValue(0, 2, "17", "number"),))
+    state = replay([Said(text="How many?"), Replied(parts=(Text("17"),)), doubtful])
+    assert (state.answer, state.note, state.asked_again, state.notes) == (None, "No result says 17.", True, 0)
+    assert not replay([Replied(parts=(Text("40"),)), Said(text="And now?")], state).asked_again

@@ -4,17 +4,19 @@ import asyncio
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
+from msgspec.structs import replace
 
 import wire
 from treadle.core.errors import ModelUnavailable, ReplyBroken, SettingsError
-from treadle.core.requests import ReplyEnded
+from treadle.core.requests import ReplyEnded, TextDelta
 from treadle.models import connections
 from treadle.models.connections import Timeouts
-from treadle.models.http import close_model_connections
+from treadle.models.http import WritingMeter, close_model_connections
 from treadle.models.wires.openai import OpenAI
 from wire import WireServer, ask, break_off, collect, hear, raw, reply, request, say, stall, text_in, verbatim
 
@@ -108,6 +110,39 @@ def test_a_request_that_is_cancelled_closes_its_connection():
 
         assert text_in(asyncio.run(cancel())) == "again"
         assert [received.connection for received in server.requests] == [1, 2]
+
+
+def test_a_request_that_is_given_up_is_not_sent_to_its_end():
+    size = 40_000_000
+
+    async def give_up():
+        begun, over, read = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        seen = 0
+
+        async def hold(reader, writer):
+            nonlocal seen
+            seen += len(await reader.read(1000))
+            begun.set()
+            await over.wait()
+            with suppress(ConnectionError):
+                while data := await reader.read(1_000_000):
+                    seen += len(data)
+            writer.transport.abort()
+            read.set()
+
+        async with await asyncio.start_server(hold, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            model = OpenAI("m", base_url=f"http://127.0.0.1:{port}/v1", api_key="k")
+            task = asyncio.create_task(collect(model, request("x" * size)))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            over.set()
+            await read.wait()
+        return seen
+
+    assert asyncio.run(give_up()) < size
 
 
 def test_a_model_may_be_used_in_one_loop_after_another():
@@ -466,3 +501,27 @@ def test_many_requests_at_once_share_their_connections_and_never_one_of_them(str
         asyncio.run(tale(server))
     assert len(server.requests) == 60
     assert len({received.connection for received in server.requests}) == 20
+
+
+def test_what_is_written_is_reported_a_few_times_a_second():
+    now, reported = [10.0], []
+    meter = WritingMeter(reported.append, lambda: now[0])
+    meter.count(3)  # nothing of the reply yet
+    assert reported == []
+    meter.add(TextDelta("abcd"))
+    meter.count(1)
+    meter.count(1)  # too soon
+    now[0] += 1
+    meter.count(2)  # of a call, which the wire holds back
+    now[0] += 1
+    meter.add(TextDelta("x" * 400))  # of a server that sends many tokens at once
+    meter.count(1)
+    assert [(progress.stage, progress.done) for progress in reported] == [("writing", 1), ("writing", 4), ("writing", 101)]
+
+
+def test_a_model_reports_to_whoever_asked_for_it():
+    reported = []
+    with WireServer([reply("one ", "two")]) as server:
+        model = OpenAI("m", base_url=f"{server.url}/v1")
+        assert text_in(ask(model, replace(request("Hi"), progress=reported.append))) == "one two"
+    assert reported[0].stage == "writing"

@@ -9,7 +9,7 @@ import pytest
 
 import wire
 from attachments import MP3, PDF, png, wav
-from treadle import Agent, Audio, Document, Image, Scripted, tool
+from treadle import Agent, Audio, Document, Image, tool
 from treadle.core.calls import Call, Media, Result
 from treadle.core.errors import BadMedia, MediaMissing
 from treadle.core.messages import History, Message, Text
@@ -26,6 +26,7 @@ from treadle.models.providers import Quirks
 from treadle.models.wires.anthropic import encode_anthropic_message as encode_for_anthropic
 from treadle.models.wires.chat_media import MODALITIES
 from treadle.stores.blobs import MemoryBlobs
+from treadle.testing import Scripted
 from wire import WireServer, ask, reply, request
 
 BLOBS = MemoryBlobs()

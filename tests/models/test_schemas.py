@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from openai.lib._pydantic import to_strict_json_schema
 from pydantic import BaseModel, Field
 
 from treadle.models.schemas import MAX_CHARACTERS, MAX_LEVELS, MAX_PROPERTIES, MAX_VALUES, to_answer_schema, to_strict_schema
@@ -276,6 +275,8 @@ def test_a_model_without_optional_fields_can_be_strict():
 
 
 def test_it_asks_for_what_the_client_of_openai_asks_for():
+    from openai.lib._pydantic import to_strict_json_schema  # which takes long to import
+
     ours, theirs = to_strict_schema(Cat.model_json_schema()), to_strict_json_schema(Cat)
     assert ours == theirs
 

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 import pytest
 
 from packages import install
-from treadle import Assistant, Command, FunctionToolset, Limits, Scripted, assistant_agent, deny, tool
+from treadle import FunctionToolset, Limits, deny, tool
+from treadle.assistant import Assistant, Command, assistant_agent
 from treadle.core.errors import SettingsError
 from treadle.models.scripted import calls
 from treadle.plugins.assistants import (
@@ -20,7 +21,7 @@ from treadle.plugins.assistants import (
     list_assistants,
 )
 from treadle.settings.reserved import COMMANDS
-from treadle.testing import throwaway_host
+from treadle.testing import Scripted, throwaway_host
 
 GOOD = "{0} = Assistant(name='{0}', title='{0}', summary='Is {0}.')\n"
 
@@ -58,7 +59,7 @@ def test_every_package_may_offer_some_and_they_come_by_name(installed):
         ("raise SystemExit(3)", "x", "can't be loaded: SystemExit: 3"),
         ("1 / 0", "x", "can't be loaded: ZeroDivisionError: division by zero"),
         ("", "missing", "can't be loaded: AttributeError"),
-        ("x = {'name': 'odd'}", "x", "is no `treadle.Assistant`, but of type dict"),
+        ("x = {'name': 'odd'}", "x", "is no `treadle.assistant.Assistant`, but of type dict"),
         (GOOD.format("even"), "even", "it calls itself 'even'; the name in the package's entry point has to be the same"),
     ],
 )
@@ -127,7 +128,7 @@ def test_an_agent_of_it_has_its_name_instructions_tools_policy_and_limits():
     assert (agent.name, model.requests[0].instructions, seen) == ("nosy", "Look.", ["ann"])
     assert [call.result.content for call in result.calls if call.result][1] == "a look at tree"
     assert "none of your business" in result.calls[0].result.content
-    assert (result.stopped, result.output) == ("limit", "Enough.")
+    assert (result.stopped, result.answer_at_limit) == ("limit", "Enough.")
 
 
 def test_whoever_makes_the_agent_may_say_more_and_tools_are_added():

@@ -83,7 +83,7 @@ def test_it_uses_nothing_but_public_names():
 
     words = [line.split() for file in EXAMPLE.rglob("*.py") for line in file.read_text().splitlines()]
     used = [line for line in words if line[:1] in (["from"], ["import"]) and line[1].split(".")[0] == "treadle"]
-    assert {line[1] for line in used} == {"treadle", "treadle.routes", "treadle.testing"}
+    assert {line[1] for line in used} == {"treadle", "treadle.assistant", "treadle.routes", "treadle.testing"}
     names = {name.strip(",") for line in used if line[1] == "treadle" for name in line[3:]}
     assert names <= set(treadle.__all__)
 

@@ -15,7 +15,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from server.running import Serving, assistant, host
-from treadle import Host, SettingsError, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Host
+from treadle.errors import SettingsError
 from treadle.routes import (
     EVENTS,
     JSON,

@@ -77,7 +77,7 @@ def asked(text, addresses=(PUBLIC,), dial=None):
             with suppress(ConnectionError):  # where it is given up before all was read
                 writer.write(text.encode())
                 answer = await reader.read()
-            writer.close()
+            writer.transport.abort()  # closing would wait for what nothing reads any more
             return answer.decode()
 
     return asyncio.run(ask())

@@ -33,7 +33,7 @@ from starlette.applications import Starlette
 from browser import Browser, needs_browser
 from cli.running import start, treadle
 from server.running import Serving, assistant, host
-from treadle import Agent, RunContext, Scripted, ToolProblem, TreadleError, allow, tool
+from treadle import Agent, RunContext, ToolProblem, TreadleError, allow, tool
 from treadle.admin.backup import restore_backup
 from treadle.assistants.courses.material.formats.html import read_html
 from treadle.assistants.reading.routes import routes
@@ -47,6 +47,7 @@ from treadle.passages import UnreadableDocument
 from treadle.sandbox.probe import check_sandbox
 from treadle.sandbox.runner import run_command
 from treadle.sandbox.values import Bounds, SandboxSpec
+from treadle.testing import Scripted
 from treadle.toolsets.workspace.tools import workspace_tools
 
 SECRET = "zanzibar-4711"

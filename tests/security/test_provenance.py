@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from treadle import Agent, Scripted, allow, tool
+from treadle import Agent, allow, tool
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 
 SECRET = "zanzibar-4711"
 LETTERS = string.ascii_lowercase + string.digits

@@ -7,10 +7,11 @@ import asyncio
 
 import pytest
 
-from treadle import Agent, Scripted, allow
+from treadle import Agent, allow
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.tools.validate import InvalidArguments, Validator
 from treadle.toolsets.mcp.offers import AdvertisedTool, build_offers
 from treadle.toolsets.mcp.server import McpServer

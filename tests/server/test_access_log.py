@@ -48,8 +48,8 @@ def test_a_model_that_fails_is_in_the_log(tmp_path, caplog):
     with Serving(tmp_path, [assistant("rivers")], lent=host(tmp_path, Scripted(ModelRefused("The key is wrong.")))) as server:
         assert ask(server, "/v1/chat/completions", body) >= 400
     (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert record.getMessage().startswith("scripted failed in run ")
-    assert record.getMessage().endswith(": The key is wrong.")
+    assert record.getMessage().startswith("Run ")
+    assert record.getMessage().endswith(" of rivers with scripted failed: The key is wrong.")
 
 
 def test_the_command_shows_the_access_log_where_that_is_wanted(tmp_path):

@@ -56,7 +56,7 @@ def test_the_model_of_the_persons_settings_comes_with_its_address(tmp_path, monk
 def test_an_address_goes_with_the_model_that_can_use_it(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     assert asyncio.run(lazy_model("openai:x", "http://127.0.0.1:9/v1")()).name == "openai:x"
-    with pytest.raises(SettingsError, match=r"scripted:.* has no server, so an address means nothing to it\."):
+    with pytest.raises(SettingsError, match=r"scripted:.* has no server, so a base URL doesn't apply to it\."):
         asyncio.run(lazy_model(script(tmp_path, "hello"), "http://127.0.0.1:9")())
 
 

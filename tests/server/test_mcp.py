@@ -13,27 +13,14 @@ from mcp import Client, StdioServerParameters, types
 
 from attachments import PDF, png, wav
 from cli.forkserver import launched
-from treadle import (
-    Agent,
-    Audio,
-    Document,
-    FunctionToolset,
-    Image,
-    RunContext,
-    Scripted,
-    ToolResult,
-    allow,
-    ask,
-    deny,
-    open_home,
-    tool,
-)
+from treadle import Agent, Audio, Document, FunctionToolset, Image, RunContext, ToolResult, allow, ask, deny, open_home, tool
 from treadle.engine.setup import Answer
 from treadle.guard.trust import wrap_untrusted
 from treadle.home import close_home
 from treadle.models.scripted import calls
 from treadle.server.mcp.offering import Offering
 from treadle.server.mcp.server import make_mcp_server
+from treadle.testing import Scripted
 
 HERE = Path(__file__).parent
 TOOLS, STRANGER = str(HERE / "offered.py"), str(HERE / "stranger.py")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from server.running import Serving
 from server.runs.asking import Gate, rivers, with_server
-from treadle import AssistantSession
+from treadle.assistant import AssistantSession
 from treadle.core.errors import ModelRefused
 from treadle.core.requests import Usage
 from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply, calls

@@ -11,7 +11,7 @@ from cli.running import script
 from server.running import Serving, host
 from server.runs.asking import rivers, with_server, words
 from treadle.core.errors import UnknownModel
-from treadle.models.downloads.catalogue import ENTRIES
+from treadle.models.downloads.catalogue import LOCAL_MODELS
 from treadle.models.scripted import Scripted
 from treadle.server.models import DownloadTracker, ModelCatalog, ModelDownload, OfferedModel
 from wire.server import WireServer
@@ -82,7 +82,7 @@ def test_settings_that_cannot_be_read_are_a_problem_and_the_default_is_still_the
 
 
 def test_whoever_started_the_server_may_choose_what_is_on_their_machine(tmp_path, monkeypatch):
-    model = ENTRIES[-1]
+    model = LOCAL_MODELS[-1]
     (tmp_path / "models").mkdir()
     with (tmp_path / "models" / model.file).open("wb") as file:
         file.truncate(model.size)

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from yarl import URL
 
+from properties import EXPLORE
 from server.everyone import ASSISTANTS, everyone
 from server.running import Serving, assistant, host
 from server.runs.asking import rivers, with_server
@@ -152,6 +153,9 @@ def test_the_page_is_grouped_by_whose_the_requests_are(tmp_path):
     assert page.index("GET /api/runs") < page.index("Lakes &amp; ponds</h2>")
 
 
+CASES = ["--workers", "2", "--no-color", "--request-timeout", "60", "--phases"] + (  # every corner of every parameter takes minutes
+    ["examples,coverage,fuzzing", "--max-examples", "5"] if EXPLORE else ["examples,fuzzing", "--max-examples", "3", "--seed", "1"]
+)
 SERVERS_OWN = "^/(v1|mcp|api/(runs|jobs|audit|approvals|assistants|models|stats|me))"
 
 
@@ -169,8 +173,7 @@ def test_the_server_and_all_five_assistants_do_what_the_document_says(tmp_path, 
     with everyone(tmp_path, monkeypatch) as (server, known):
         config.write_text(CHECKS.format(**{name: json.dumps(ids) for name, ids in known._asdict().items()}))
         command = [str(Path(sys.executable).with_name("st")), "--config-file", str(config), "run", f"{server.url}/openapi.json"]
-        limits = ["--phases", "examples,coverage,fuzzing", "--max-examples", "2", "--seed", "1", "--workers", "2", "--no-color"]
-        done = subprocess.run([*command, *limits, *paths], capture_output=True, text=True, timeout=390, cwd=tmp_path, check=False)
+        done = subprocess.run([*command, *CASES, *paths], capture_output=True, text=True, timeout=390, cwd=tmp_path, check=False)
     assert done.returncode == 0, "\n".join([line[:300] for line in done.stdout.splitlines()])
     assert " 0 generated" not in done.stdout
 

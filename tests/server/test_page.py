@@ -76,7 +76,7 @@ def test_the_page_works_by_keyboard_and_shows_where_one_is(tmp_path):
             await page.wait_for("document.querySelectorAll('#panels a').length === 1")
             for _ in range(9):
                 await page.press("Tab")
-            assert await page.evaluate("document.activeElement.innerText") == "Panels"
+            assert await page.evaluate("document.activeElement.innerText") == "Assistants"
             assert await page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
             for key in ("Enter", "Tab", "Enter"):
                 await page.press(key)

@@ -276,11 +276,12 @@ def test_twenty_kilobytes_are_drawn_often_enough_to_follow_them(page):
 def test_no_text_takes_long(page, piece):
     took = page(
         f"""import('/static/markdown.js').then(({{ markdown }}) => {{
-            const took = (size) => {{
+            const once = (size) => {{
                 const text = {json.dumps(piece)}.repeat(size / {len(piece)}), began = performance.now();
                 for (const each of [text, 'x' + text + 'x', text + '\\n' + text]) markdown(each);
                 return performance.now() - began;
             }};
+            const took = (size) => Math.min(once(size), once(size), once(size));
             took(2500);
             return [took(5000), took(20000)];
         }})"""

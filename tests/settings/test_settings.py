@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle import Settings, SettingsError, settings_for
+from treadle.assistant import Settings, settings_for
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.platform.settings import PlatformSettings
+from treadle.errors import SettingsError
 from treadle.plugins.entry_points import plugin_names
 from treadle.settings.assistant_keys import default_value_of, keys_of, rule_of, variable_of
 from treadle.settings.loader import SettingRow, describe_settings, user_settings
@@ -421,18 +422,18 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[modle]\nname = 1\n", "modle in FILE means nothing. Did you mean model?"),
-        ("[limits]\nround = 1\n", "limits.round in FILE means nothing. Did you mean limits.rounds?"),
-        ("[mcp.x]\nurls = 1\n", "mcp.x.urls in FILE means nothing. Did you mean mcp.x.url?"),
-        ("sandbox = false\n", "sandbox in FILE means nothing. Did you mean commands.sandbox?"),
-        ("[git]\nnetwork = true\n", "git.network in FILE means nothing. Did you mean commands.network?"),
-        ("[tests]\nqqq = 1\n", "tests.qqq in FILE means nothing. There are: command, runner."),
+        ("[modle]\nname = 1\n", "modle in FILE isn't a known setting. Did you mean model?"),
+        ("[limits]\nround = 1\n", "limits.round in FILE isn't a known setting. Did you mean limits.rounds?"),
+        ("[mcp.x]\nurls = 1\n", "mcp.x.urls in FILE isn't a known setting. Did you mean mcp.x.url?"),
+        ("sandbox = false\n", "sandbox in FILE isn't a known setting. Did you mean commands.sandbox?"),
+        ("[git]\nnetwork = true\n", "git.network in FILE isn't a known setting. Did you mean commands.network?"),
+        ("[tests]\nqqq = 1\n", "tests.qqq in FILE isn't a known setting. There are: command, runner."),
         (
             "zzz = 1\n",
-            f"zzz in FILE means nothing. There are: {', '.join(SECTIONS)}.",
+            f"zzz in FILE isn't a known setting. There are: {', '.join(SECTIONS)}.",
         ),
-        ('"model.name" = "openai:x"\n', "model.name in FILE means nothing. Did you mean model.name?"),
-        ('[mcp.x]\nurl = "https://e.org"\n"y.url" = "z"\n', "mcp.x.y.url in FILE means nothing."),
+        ('"model.name" = "openai:x"\n', "model.name in FILE isn't a known setting. Did you mean model.name?"),
+        ('[mcp.x]\nurl = "https://e.org"\n"y.url" = "z"\n', "mcp.x.y.url in FILE isn't a known setting."),
         ("model = 5\n", "model in FILE must be a table, which begins with a line [model]."),
         ("mcp.x = 5\n", "mcp.x in FILE must be a table, which begins with a line [mcp.x]."),
         ("[[model]]\nname = 1\n", "model in FILE must be a table"),
@@ -473,7 +474,7 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
             "mcp.x.assistants in FILE is about the assistant zzzzzz, which isn't installed. There are: ",
         ),
         ("[tools.x]\npython = []\n", "tools.x in FILE needs a list of files or modules, such as tools.py:rollback: python = …."),
-        ("[tools.x]\nfile = 'a'\n", "tools.x.file in FILE means nothing. There are: python, assistants."),
+        ("[tools.x]\nfile = 'a'\n", "tools.x.file in FILE isn't a known setting. There are: python, assistants."),
         ("[openapi.x]\nprivate = true\n", "openapi.x in FILE needs a file or an address: document = …."),
         ('[tools."x y"]\npython = ["a.py"]\n', "tools.'x y' in FILE can't be a name of tools"),
         ('[mcp."x y"]\nurl = "http://b"\n', "mcp.'x y' in FILE can't be a server's name"),
@@ -491,7 +492,7 @@ def test_a_mistake_is_named_with_its_place(told, tmp_path, text, said):
 
 
 def test_a_mistake_of_a_project_is_one_too(told, place):
-    with pytest.raises(SettingsError, match=re.escape(f"limits.round in {place / 'treadle.toml'} means nothing")):
+    with pytest.raises(SettingsError, match=re.escape(f"limits.round in {place / 'treadle.toml'} isn't a known setting")):
         told("", "[limits]\nround = 1\n")
 
 
@@ -568,7 +569,7 @@ def test_an_assistant_is_told_what_the_person_settled_for_it(told):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[assistants.coding]\nport = 1", r"assistants.coding.port in .*own.toml means nothing. There are: workspaces."),
+        ("[assistants.coding]\nport = 1", r"assistants.coding.port in .*own.toml isn't a known setting. There are: workspaces."),
         (
             "[assistants.platform]\ndeploy_role = 1",
             r"assistants.platform.deploy_role in .* Did you mean assistants.platform.deploy_roles",
@@ -579,7 +580,7 @@ def test_an_assistant_is_told_what_the_person_settled_for_it(told):
             r"must be a list of types of resources; assistants.platform.types\[1\] doesn't fit",
         ),
         ("[assistants.courses]\nresults = 51", r"assistants.courses.results in .* must be a whole number from 1 to 50, not 51\."),
-        ("[assistants.reading]\nresults = 51", r"assistants.reading.results in .* means nothing\."),
+        ("[assistants.reading]\nresults = 51", r"assistants.reading.results in .* isn't a known setting\."),
         ("[assistants]\nplatform = 1", "assistants.platform in .* must be a table"),
     ],
 )
@@ -643,18 +644,18 @@ def test_a_variable_goes_before_the_files(told, monkeypatch, variable, text, key
         (
             "TREADLE_PLATFORM_SEVER",
             "x",
-            "TREADLE_PLATFORM_SEVER in the environment means nothing. Did you mean TREADLE_PLATFORM_SERVER?",
+            "TREADLE_PLATFORM_SEVER in the environment isn't a known setting. Did you mean TREADLE_PLATFORM_SERVER?",
         ),
         (
             "TREADLE_PLATFROM_SERVER",
             "x",
-            "TREADLE_PLATFROM_SERVER in the environment means nothing. Did you mean TREADLE_PLATFORM_SERVER?",
+            "TREADLE_PLATFROM_SERVER in the environment isn't a known setting. Did you mean TREADLE_PLATFORM_SERVER?",
         ),
         (
             "TREADLE_READING_ANYTHING",
             "x",
             (
-                "TREADLE_READING_ANYTHING in the environment means nothing. Did you mean TREADLE_READING_MAX_TOOL_CALLS or "
+                "TREADLE_READING_ANYTHING in the environment isn't a known setting. Did you mean TREADLE_READING_MAX_TOOL_CALLS or "
                 "TREADLE_READING_MAX_LINES?"
             ),
         ),

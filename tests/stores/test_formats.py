@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from cli.running import treadle
-from treadle import Agent, Answer, Runs, Scripted, ask, open_home, tool
+from treadle import Agent, Answer, Runs, ask, open_home, tool
 from treadle.core.entries import Said
 from treadle.home import close_home
 from treadle.jobs.store import Jobs
@@ -19,6 +19,7 @@ from treadle.stores.migration import format_of, migrations_of
 from treadle.stores.queue import RunQueue
 from treadle.stores.schedules import Schedules
 from treadle.stores.sqlite import SCHEMA_VERSION, open_sqlite
+from treadle.testing import Scripted
 
 FORMATS = Path(__file__).parent / "formats"
 HOMES = sorted(path.parent.name for path in FORMATS.glob("*/treadle.sql"))

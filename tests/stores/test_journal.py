@@ -284,3 +284,23 @@ def test_ids_are_ordered_by_their_bytes(database):
         return "".join([run.run_id for run in await journal.listed(JournalQuery())])
 
     assert asyncio.run(story()) == "äba_B"
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(place):
+    async def story():
+        journal = DatabaseJournal(place.open())
+        for at, run_id in enumerate(("27af", "27b0", "9c_d")):
+            await journal.append(run_id, 0, [Opened(at=float(at)), Said(text=run_id, at=float(at))])
+        await journal.append("9c_d.call_1", 0, [Opened(parent="9c_d", at=9.0)])
+        assert await journal.resolve("27af") == await journal.resolve("27a") == "27af"
+        assert await journal.resolve("9") == await journal.resolve("9c_") == await journal.resolve("last") == "9c_d"
+        assert await journal.resolve("9c_d.call_1") == "9c_d.call_1"
+        for typed, says in {
+            "2": r"Several runs begin with 2: 27b0 \(27b0\); 27af",
+            "*": "There is no run",
+            "": "There is no",
+        }.items():
+            with pytest.raises(RunNotFound, match=says):
+                await journal.resolve(typed)
+
+    asyncio.run(story())

@@ -1,6 +1,6 @@
 import pytest
 
-from treadle.tools.name_matching import match_name, nearest_names, similar_names
+from treadle.tools.name_matching import format_hint, hint_for, match_name, nearest_names, similar_names
 
 KNOWN = ["stock", "place_order", "delete-order"]
 
@@ -47,3 +47,10 @@ def test_the_nearest_names_are_three_at_most():
 
 def test_names_alike_but_for_separators_are_all_named():
     assert similar_names("placeorderr", ["place_order", "placeOrder"]) == ["place_order", "placeOrder"]
+
+
+def test_the_hint_names_what_was_meant_or_all_there_is():
+    assert hint_for("stok", KNOWN) == "Did you mean stock?"
+    assert hint_for("zzz", KNOWN) == "There are: stock, place_order, delete-order."
+    assert format_hint(["a", "b"], KNOWN) == "Did you mean a or b?"
+    assert format_hint([], []) == "There are: none."

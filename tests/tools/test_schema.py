@@ -35,7 +35,7 @@ from tools import written_as_text
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.requests import ToolSpec
-from treadle.tools.schema import read_signature, to_anthropic, to_openai, type_schema
+from treadle.tools.schema import read_return_type, read_signature, to_anthropic, to_openai, type_schema
 
 T = TypeVar("T")
 Bound = TypeVar("Bound", bound=int)
@@ -661,3 +661,12 @@ def test_a_tool_as_anthropic_wants_it():
         "description": "How many.",
         "input_schema": {"type": "object", "properties": {"item": {"type": "string"}}},
     }
+
+
+def test_the_return_type_of_a_function_is_read_from_its_annotation():
+    def typed() -> "list[int]": ...
+
+    def untyped(): ...
+
+    assert read_return_type(typed) == list[int]
+    assert read_return_type(untyped) is Any

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.requests import ToolSpec
-from treadle.tools.search import rank_tools
+from treadle.tools.search import rank_texts, rank_tools
 
 
 def spec(name, description="", *fields):
@@ -49,3 +49,9 @@ def test_only_so_many_are_given():
 @given(st.text())
 def test_any_question_is_answered(query):
     assert len(names(query)) <= 4
+
+
+def test_texts_are_ranked_by_the_rare_words_they_share_with_a_query():
+    texts = ["the red house", "the blue house on the hill", "a red car"]
+    assert rank_texts("houses on a hill", texts, 2) == [1, 2]
+    assert rank_texts("zebra", texts, 3) == []

@@ -11,6 +11,7 @@ import pytest
 
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
+from treadle.core.tool import RetryPolicy
 from treadle.tools.tool import FunctionTool, as_tool, tool
 
 
@@ -313,3 +314,26 @@ def test_the_effect_of_an_action_is_one_that_there_is():
 def test_a_preview_can_be_added_to_a_tool_that_is_otherwise_as_it_was():
     shown = fetch.with_preview(str.upper)
     assert (shown.preview, fetch.preview, shown.tool) == (str.upper, None, fetch.tool)
+
+
+@pytest.mark.parametrize("options", [{"effect": "read"}, {"retry": "idempotent"}, {"retry": "keyed"}, {"effects": {"a": "read"}}])
+def test_what_may_run_twice_can_have_retries(options):
+    def act(action: Literal["a"] = "a") -> str:
+        """Act."""
+        return action
+
+    assert tool(act, retries=3, **options).tool.retries == RetryPolicy(3)
+    assert tool(act, retries=RetryPolicy(1, 9.0, (OSError,)), **options).tool.retries == RetryPolicy(1, 9.0, (OSError,))
+    assert tool(act, **options).tool.retries is None
+
+
+@pytest.mark.parametrize("options", [{}, {"retry": "once"}, {"retry": "checkable", "reconcile": print}, {"effect": "destroy"}])
+def test_a_write_that_must_not_happen_twice_has_no_retries(options):
+    with pytest.raises(BadTool, match="may have taken effect, so only reads and repeatable writes"):
+        tool(retries=1, **options)
+
+
+@pytest.mark.parametrize("retries", [-1, RetryPolicy(1, -0.5)])
+def test_a_number_of_retries_is_not_negative(retries):
+    with pytest.raises(BadTool, match="can't be tried again"):
+        tool(effect="read", retries=retries)

@@ -6,8 +6,9 @@ import subprocess
 import sys
 import threading
 
-from treadle import Agent, Scripted, tool
+from treadle import Agent, tool
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.toolsets.threads import MAX_IDLE, ThreadPool
 
 
@@ -70,7 +71,8 @@ def test_threads_are_used_again():
 def test_a_hung_tool_does_not_keep_the_program_from_ending():
     code = """
 import threading
-from treadle import Agent, Scripted, tool, allow
+from treadle import Agent, tool, allow
+from treadle.testing import Scripted
 from treadle.models.scripted import calls
 
 @tool(effect="read", timeout=0.1)

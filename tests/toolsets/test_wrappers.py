@@ -5,10 +5,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from treadle import Agent, FunctionToolset, RunContext, Scripted, tool
+from treadle import Agent, FunctionToolset, RunContext, tool
 from treadle.core.calls import Call
 from treadle.core.errors import BadTool
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.toolsets.wrappers import CombinedToolset, LazyToolset, only, prefixed, preview_call, renamed, untrusted, with_cache
 
 

@@ -87,7 +87,7 @@ def _event(name: str, **fields: Any) -> bytes:
 
 
 def _message(number: int) -> dict[str, Any]:
-    return {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "wired", "stop_reason": None}
+    return {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "wired-0613", "stop_reason": None}
 
 
 def _usage(used: Used | None) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _event(chunk: dict[str, Any]) -> bytes:
 
 def _chunk(number: int, parts: list[dict[str, Any]], used: Used | None, finish: str | None = None) -> dict[str, Any]:
     candidate = {"content": {"role": "model", "parts": parts}, "index": 0, **({"finishReason": finish} if finish else {})}
-    about = {"modelVersion": "wired", "responseId": f"response_{number}"}
+    about = {"modelVersion": "wired-0613", "responseId": f"response_{number}"}
     return {"candidates": [candidate], **({} if used is None else {"usageMetadata": _usage(used)}), **about}
 
 

@@ -53,4 +53,4 @@ def _line(**message: Any) -> bytes:
 def _last(reply: Reply) -> dict[str, Any]:
     used = reply.used
     counts = {"prompt_eval_count": used.read, "eval_count": used.wrote} if used else {}
-    return {"model": "wired", "done": True, "done_reason": _FINISH[reply.finish_word], **counts}
+    return {"model": "wired-0613", "done": True, "done_reason": _FINISH[reply.finish_word], **counts}

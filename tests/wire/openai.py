@@ -77,4 +77,4 @@ def _envelope(number: int, choices: list[Any], used: Used | None) -> dict[str, A
         "completion_tokens": used.wrote,
         "prompt_tokens_details": {"cached_tokens": used.cached},
     }
-    return {"id": f"chatcmpl-{number}", "object": "chat.completion", "model": "wired", "choices": choices, "usage": usage}
+    return {"id": f"chatcmpl-{number}", "object": "chat.completion", "model": "wired-0613", "choices": choices, "usage": usage}

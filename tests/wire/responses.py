@@ -128,7 +128,7 @@ def _response(number: int, status: str, output: list[dict[str, Any]], used: Used
         "incomplete_details": None,
         "instructions": None,
         "metadata": {},
-        "model": "wired",
+        "model": "wired-0613",
         "output": output,
         "parallel_tool_calls": True,
         "temperature": None,

@@ -61,7 +61,7 @@ def test_a_run_that_waits_for_a_person_goes_on_when_they_have_answered(pair):
     pair.until(lambda: f"{run_id} waits for a person: treadle approve {run_id}" in pair.everything())
     (call,) = [part.id for entry in pair.entries(run_id) if isinstance(entry, Replied) for part in entry.parts]
     ran = pair.treadle("approve", run_id, call)
-    assert "It is queued: a worker goes on with it." in ran.out
+    assert "It is queued: a worker continues it." in ran.out
     pair.until_over([run_id])
     assert len(pair.lines("bought", run_id)) == 1
 

@@ -83,7 +83,7 @@ async def _turns(where: Where, case: Case) -> Answer:
     return Answer(tuple(turns), tokens or None)
 
 
-def _agent(where: Where, case: Case, functions: Recorded, rounds: int) -> Agent[str]:
+def _agent(where: Where, case: Case, functions: Recorded, rounds: int) -> Agent[Any, str]:
     """The limit ends a turn without another request; and all functions are shown, as they are to everybody else."""
     return Agent(
         where.model,

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import pytest
 
-from treadle import assistant_agent
+from treadle.assistant import assistant_agent
 from treadle.testing import calls, check_assistant, throwaway_host
 from treadle_almanac import ALMANAC
 from treadle_almanac.sky import moon_of, sun_of

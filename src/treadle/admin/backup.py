@@ -29,6 +29,7 @@ from treadle.core.errors import SettingsError
 from treadle.files.workspace_folders import WORKSPACE
 from treadle.home import Home
 from treadle.stores.blobs import FOLDER as BLOBS
+from treadle.stores.disk_errors import is_unwritable, open_read_only
 from treadle.stores.journal_key import load_environment_key
 from treadle.stores.owner_access import TOKEN_FILE
 
@@ -37,6 +38,7 @@ MANIFEST_FILE = "backup.json"  # the list of what is in an archive
 SQLITE_HEADER = b"SQLite format 3\0"
 # parts of other files, or of this moment
 SKIPPED_SUFFIXES = (".db-wal", ".db-shm", ".db-journal", ".db-mark", ".lock", ".sock", ".part", TOKEN_FILE)
+LOCK_TIMEOUT = 30.0  # seconds to wait for whoever has a database locked
 MAX_MANIFEST = 64 * 1024 * 1024  # bytes
 
 
@@ -62,7 +64,7 @@ class BackupResult(Struct, frozen=True):
 def create_backup(home: Home, path: Path) -> BackupResult:
     """Write a home into an archive that only its owner can read; raise where the file already exists."""
     if not home.folder.exists():
-        raise SettingsError(f"There is nothing to back up: nothing is kept in {home.folder} yet.")
+        raise SettingsError(f"There is nothing to back up: nothing is stored in {home.folder} yet.")
     if path.resolve().is_relative_to(home.folder.resolve()):
         raise SettingsError(f"{path} lies in the folder that is backed up; name a file elsewhere.")
     try:
@@ -142,10 +144,23 @@ def _is_sqlite(file: io.BufferedReader, name: str) -> bool:
 def _copy_database(path: Path, copy: Path) -> Path:
     """Copy a database as a consistent snapshot, whatever writes to it."""
     copy.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path, timeout=30)) as source, closing(sqlite3.connect(copy)) as target:
+    with closing(_open_source(path)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")  # so that it is one file
     return copy
+
+
+def _open_source(path: Path) -> sqlite3.Connection:
+    """Open a database to copy it; read-only where its disk can't be written."""
+    connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if not is_unwritable(error, path):
+            raise
+        return open_read_only(path, LOCK_TIMEOUT)
+    return connection
 
 
 def _hash_file(path: Path) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,10 +21,12 @@ from treadle.core.errors import TreadleError, UnknownModel
 from treadle.home import DATABASE_FILE, Home, open_home, open_users
 from treadle.plugins.models import configured_model, default_model, model_at, model_spec, split_model_names
 from treadle.settings.loader import user_settings
+from treadle.stores.disk_errors import ADVICE, classify_disk_error, examine_disk, open_read_only
 from treadle.stores.journal import JournalQuery
 from treadle.stores.journal_key import NAME, VARIABLE, load_environment_key, load_key_file
 from treadle.stores.migration import Migration, format_of, migrations_of
 from treadle.stores.sqlite import SCHEMA_VERSION
+from treadle.toolsets.workspace.search import find_ripgrep
 
 MIN_FREE_BYTES = 500 * 1024 * 1024  # bytes below which a disk is nearly full
 OTHERS_MODE_BITS = 0o077  # the rights of everybody else
@@ -32,7 +35,6 @@ MAX_OPEN_RUNS = 1_000
 EXTRAS = {
     "server": ("starlette", "uvicorn"),
     "local": ("xllamacpp",),
-    "coding": ("bashlex",),
     "mcp": ("mcp",),
     "retrieval": ("numpy", "wordllama"),
     "cluster": ("psycopg", "dbos"),
@@ -55,12 +57,15 @@ Check = Callable[[Path], AsyncIterator[DoctorFinding]]
 
 async def diagnose(workspace: Path) -> AsyncIterator[DoctorFinding]:
     """Yield every finding as it is found. A check that raises is a finding too, and the others continue."""
+    reported: set[str] = set()
     for about, check in CHECKS.items():
         try:
             async for finding in check(workspace):
                 yield finding
-        except TreadleError as error:
-            yield DoctorFinding(about, "wrong", str(error))
+        except TreadleError as error:  # one problem, such as a wrong setting, keeps several checks from their work
+            if str(error) not in reported:
+                yield DoctorFinding(about, "wrong", str(error))
+            reported.add(str(error))
         except Exception as error:  # noqa: BLE001 - whatever is wrong here, the rest is worth knowing
             yield DoctorFinding(about, "wrong", f"It can't be looked at: {type(error).__name__}: {error}")
 
@@ -83,7 +88,7 @@ async def _check_settings(workspace: Path) -> AsyncIterator[DoctorFinding]:
     settings = settings_for(workspace)
     read = [file for file in (settings.user_file, settings.project_file) if file and os.access(file, os.R_OK)]
     yield DoctorFinding(
-        "settings", "fine", f"Read: {', '.join(read)}." if read else "There is no treadle.toml; everything is as usual."
+        "settings", "fine", f"Read: {', '.join(read)}." if read else "There is no treadle.toml; all settings have their defaults."
     )
     for note in settings.notes:
         yield DoctorFinding("settings", "note", note)
@@ -95,17 +100,17 @@ async def _check_settings(workspace: Path) -> AsyncIterator[DoctorFinding]:
 async def _check_folder(workspace: Path) -> AsyncIterator[DoctorFinding]:
     folder = open_home().folder
     there = next(path for path in (folder, *folder.parents) if path.exists())
-    if not os.access(there, os.W_OK | os.X_OK):
-        yield DoctorFinding(
-            "folder", "wrong", f"{there} can't be written to.", "Give yourself the right to, or set TREADLE_HOME to another."
-        )
+    fault = examine_disk(folder / DATABASE_FILE)
+    if fault in ADVICE:
+        yield DoctorFinding("folder", "wrong", f"{there} can't be written.", ADVICE[fault])
         return
     free = shutil.disk_usage(there).free
     if free < MIN_FREE_BYTES:
-        yield DoctorFinding(
-            "folder", "note", f"{free / 1e6:,.0f} MB are left on the disk of {folder}.", "Make room: runs can't go on without."
-        )
-    yield DoctorFinding("folder", "fine", f"Runs are kept in {folder}." if folder.exists() else f"Nothing is kept in {folder} yet.")
+        says = f"{free / 1e6:,.0f} MB are left on the disk of {folder}."
+        yield DoctorFinding("folder", "note", says, "Make room: runs can't continue without it.")
+    yield DoctorFinding(
+        "folder", "fine", f"Runs are stored in {folder}." if folder.exists() else f"Nothing is stored in {folder} yet."
+    )
     for path in _find_readable_by_others(folder):
         yield DoctorFinding("folder", "wrong", f"{path} can be read by others on this machine.", f"chmod go= {path}")
 
@@ -139,22 +144,27 @@ async def _check_stores(workspace: Path) -> AsyncIterator[DoctorFinding]:
 def _check_sqlite_file(path: Path) -> Iterator[DoctorFinding]:
     """Check whether a SQLite file is intact, and whether its format was or will be migrated."""
     import sqlite3
-    from contextlib import closing
 
-    mend = f"Stop Treadle, move {path} aside, and put a backup in its place: treadle restore."
+    replace_it = f"Stop Treadle, move {path} aside, and put a backup in its place: treadle restore."
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as connection:
+        with closing(open_read_only(path)) as connection:
             said = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
             number, migrations = format_of(connection), migrations_of(connection)
-    except sqlite3.Error as error:
-        busy = "locked" in str(error)
-        do = "Try again when whoever has it is done." if busy else mend
-        yield DoctorFinding("stores", "note" if busy else "wrong", f"{path.name} can't be looked at: {error}.", do)
+    except (OSError, sqlite3.Error) as error:
+        fault = classify_disk_error(error, path)
+        if fault == "locked":
+            yield DoctorFinding(
+                "stores", "note", f"{path.name} is locked: {error}.", "Try again when the program that uses it is done."
+            )
+        elif fault == "damaged":
+            yield DoctorFinding("stores", "wrong", f"{path.name} is damaged: {error}.", replace_it)
+        else:
+            yield DoctorFinding("stores", "wrong", f"{path.name} can't be read: {error}.", ADVICE.get(fault, "Check its disk."))
         return
     if said != ["ok"]:
-        yield DoctorFinding("stores", "wrong", f"{path.name} is damaged: {'; '.join(said)}.", mend)
+        yield DoctorFinding("stores", "wrong", f"{path.name} is damaged: {'; '.join(said)}.", replace_it)
         return
-    yield DoctorFinding("stores", "fine", f"{path.name} is whole.")
+    yield DoctorFinding("stores", "fine", f"{path.name} is intact.")
     yield from _check_format(path.name, number, migrations)
 
 
@@ -175,21 +185,21 @@ def _migration_finding(name: str, done: Migration) -> DoctorFinding:
 async def _check_audit(home: Home) -> DoctorFinding:
     verified = await home.audit.verify()
     if verified.broken_at is None and verified.missing == "anchors":
-        says = f"The audit can't be verified: {verified.records:,} records hold together, but {verified.reason}."
+        says = f"The audit log can't be verified: {verified.records:,} records are intact, but {verified.reason}."
         return DoctorFinding(
             "audit", "wrong", says, "Restore the anchors from a backup; the next run notes where the audit ends then."
         )
     if verified.broken_at is None:
         no_anchor = f"; {verified.reason}" if verified.reason else ""
-        return DoctorFinding("audit", "fine", f"The audit holds: {verified.records:,} records{no_anchor}.")
-    says = f"The audit is broken at record {verified.broken_at}: {verified.reason}."
-    return DoctorFinding("audit", "wrong", says, "Somebody or something changed the file; compare it with a backup.")
+        return DoctorFinding("audit", "fine", f"The audit log is intact: {verified.records:,} records{no_anchor}.")
+    says = f"The audit log is broken at record {verified.broken_at}: {verified.reason}."
+    return DoctorFinding("audit", "wrong", says, "The file was changed; compare it with a backup.")
 
 
 async def _check_runs(home: Home) -> AsyncIterator[DoctorFinding]:
     for status, words, do in (
-        ("open", "not over", "Those that nobody carries on go on with `treadle resume RUN`; a server takes up its own."),
-        ("waiting", "waiting for a person", "`treadle runs --status waiting` lists them; `treadle approve RUN` answers."),
+        ("open", "not finished", "`treadle resume RUN` resumes one whose process is gone; a server resumes its own."),
+        ("waiting", "waiting for a user", "`treadle runs --status waiting` lists them; `treadle approve RUN` answers."),
     ):
         found = len(await home.journal.listed(JournalQuery(status=status, limit=MAX_OPEN_RUNS)))
         if found:
@@ -207,7 +217,7 @@ async def _check_key(workspace: Path) -> AsyncIterator[DoctorFinding]:
             "key", "fine", f"Secrets are encrypted under the key {kept.id} in {folder / NAME}; backups have it too."
         )
     else:
-        yield DoctorFinding("key", "fine", "There is no key: no secret was kept so far. The first one makes it.")
+        yield DoctorFinding("key", "fine", "There is no key yet; it is created when the first secret is stored.")
 
 
 async def _check_users(workspace: Path) -> AsyncIterator[DoctorFinding]:
@@ -227,12 +237,12 @@ async def _check_model(workspace: Path) -> AsyncIterator[DoctorFinding]:
     try:
         name = await default_model()
     except UnknownModel as error:
-        yield DoctorFinding("model", "wrong", "No model is settled, and none was found.", str(error))
+        yield DoctorFinding("model", "wrong", "No model is set up, and none was found.", str(error))
         return
     settled, base_url = configured_model()
     first, *others = split_model_names(model_spec(model_at(name, base_url)))
-    then = f", then {', '.join(others)} where it is down" if others else ""
-    yield DoctorFinding("model", "fine", f"{first} is used where none is named{then}{'' if settled else '; it was found here'}.")
+    then = f", then {', '.join(others)} if it is down" if others else ""
+    yield DoctorFinding("model", "fine", f"{first} is the default{then}{'' if settled else '; it was found on this machine'}.")
 
 
 async def _check_sandbox(workspace: Path) -> AsyncIterator[DoctorFinding]:
@@ -240,15 +250,18 @@ async def _check_sandbox(workspace: Path) -> AsyncIterator[DoctorFinding]:
 
     found = await check_sandbox(workspace)
     if found.sandboxed:
-        yield DoctorFinding("sandbox", "fine", "Commands are contained: the sandbox was tried, and holds.")
+        yield DoctorFinding("sandbox", "fine", "Commands run in a sandbox, which was tested.")
     else:
-        yield DoctorFinding("sandbox", "note", "Commands can't be contained here, so that coding isn't possible.", found.why)
+        yield DoctorFinding("sandbox", "note", "There is no sandbox for commands here, so coding isn't possible.", found.why)
 
 
 async def _check_programs(workspace: Path) -> AsyncIterator[DoctorFinding]:
-    for name, needed in (("git", "coding in repositories"), ("rg", "searching in large folders")):
-        if shutil.which(name):
-            yield DoctorFinding("programs", "fine", f"{name} is there.")
+    for name, path, needed in (
+        ("git", shutil.which("git"), "coding in repositories"),
+        ("rg", find_ripgrep(), "fast search in large folders"),
+    ):
+        if path:
+            yield DoctorFinding("programs", "fine", f"{name} is installed.")
         else:
             yield DoctorFinding("programs", "note", f"{name} isn't installed; it is needed for {needed}.", f"Install {name}.")
 

@@ -27,7 +27,7 @@ def parse_moment(words: str, now: float, *, end: bool = False) -> float | None:
         ago = _AGO.fullmatch(words)
         return _parse_ago(int(ago[1]), ago[2], now) if ago else _parse_date(words, end)
     except (ValueError, OverflowError, OSError) as error:
-        raise SettingsError(f"{words!r} is no time; write it as 7d, 24h, 2w, 2026-11-01 or 2026-11-01T14:30.") from error
+        raise SettingsError(f"{words!r} isn't a time; write it as 7d, 24h, 2w, 2026-11-01 or 2026-11-01T14:30.") from error
 
 
 def _parse_ago(number: int, unit: str, now: float) -> float:

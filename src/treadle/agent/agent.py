@@ -1,26 +1,36 @@
 """The public API: a model with tools and instructions. Builds the engine's setup and runs it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from weakref import WeakSet
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
-from treadle.agent.nested import NestedAgent
+from treadle.agent.arguments import (
+    check_agent_arguments,
+    check_call_id,
+    check_journal,
+    check_message_id,
+    check_overrides,
+    check_run_arguments,
+)
 from treadle.agent.output import OutputMode, choose_output
+from treadle.agent.override import AgentChanges, Override, find_override, use_override
 from treadle.core.calls import Settling
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.events import Event, RunEnded
+from treadle.core.grants import Scope
 from treadle.core.media import Prompt
 from treadle.core.messages import Message
 from treadle.core.requests import Options, merge_options
 from treadle.core.seams import Journal, Model, Policy, Toolset, Watcher
 from treadle.dialects import auto_dialect
 from treadle.engine.engine import Engine
-from treadle.engine.result import RunResult
-from treadle.engine.setup import Answer, Approval, Approver, Caller, Instructions, Services, Setup
+from treadle.engine.result import OutputT, RunResult
+from treadle.engine.setup import Answer, Approval, Approver, Caller, Compaction, Instructions, OutputValidator, Services, Setup
 from treadle.engine.watch import Watch
 from treadle.guard.policy import Rule, to_policy
 from treadle.guard.redaction import Redactor
@@ -30,17 +40,24 @@ from treadle.loop.window import history_window
 from treadle.plugins.models import ModelLike, resolve_model
 from treadle.prices import calculate_cost, require_price
 from treadle.settings.calling_modes import calls_natively, enable_tool_calls
-from treadle.stores.blobs import MemoryBlobs
+from treadle.stores.blobs import PROCESS_BLOBS
 from treadle.stores.cache import MemoryCache
 from treadle.stores.journal import MemoryJournal
 from treadle.stores.results import MemoryResults
-from treadle.tools.tool import FunctionTool
-from treadle.toolsets.functions import FunctionToolset
-from treadle.toolsets.wrappers import CombinedToolset
+from treadle.tools.tool import DepsT, DepsT_contra
+from treadle.toolsets.functions import ToolsetFunction, to_toolset
 
-OutputT = TypeVar("OutputT")
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
 
-_blobs = MemoryBlobs()  # one for the process: a history that an agent made may be continued by another
+    from treadle.agent.handoff import Handoff, HandoffToolset
+    from treadle.steps import RunSteps
+    from treadle.tools.tool import ToolFunction
+
+ReturnT = TypeVar("ReturnT")
+ValidatorT = TypeVar("ValidatorT", bound=OutputValidator)
+
+MOST_IN_MEMORY = 100  # runs without a journal that are over and may be continued
 _background_tasks: set["asyncio.Task[Any]"] = set()  # what goes on although nobody looks any more
 
 
@@ -64,35 +81,72 @@ class Discovery(Struct, frozen=True):
     always: tuple[str, ...] = ()
 
 
-class Agent(Generic[OutputT]):
-    """A model with tools and instructions.
+class ResumeOptions(TypedDict, Generic[DepsT], total=False):
+    """The options of `Agent.resume`; see there."""
+
+    journal: bool | Journal | Services | None
+    user: str
+    deps: DepsT
+    credentials: Mapping[str, str] | None
+    watchers: Sequence[Watcher]
+    model: ModelLike | None
+    options: Options | None
+    limits: Limits | None
+    tools: "Iterable[ToolFunction[DepsT] | Toolset]"
+
+
+class RunOptions(ResumeOptions[DepsT], total=False):
+    """The options of `Agent.run`; see there."""
+
+    run_id: str | None
+    history: Sequence[Message] | str | bytes
+    origin: dict[str, Any] | None
+    message_id: str
+
+
+class Agent(Generic[DepsT_contra, OutputT]):
+    """A model with tools and instructions. `Agent[Deps, Report]` needs `Deps` for its tools and answers with a `Report`.
 
     model          `openai:gpt-5-mini`, `anthropic:…`, `ollama:…`, or a model object; several are a fallback, tried in order
-    tools          functions, `@tool`s, and other agents' `as_tool()`
-    toolsets       sources of tools
+    tools          functions, `@tool`s, and other agents' `as_tool()`; or a function of the `RunContext` that returns them
+    toolsets       sources of tools, and functions of the `RunContext` that return them
     instructions   the system prompt, or a function of the `RunContext` that returns it
-    output_type    the type of the answer; text by default
+    output_type    the type of the answer; text by default. A union with `str` takes text too. Also a JSON schema, or a function
+                   whose arguments are requested and whose return value is the output; type checkers take these as an `Any`
+    deps_type      the type of the `deps` that tools and instructions find in their `RunContext`; only type checkers use it
     output_mode    how structured output is requested: `native`, by a schema that the server enforces, or `tool`, by a call
                    whose arguments are the answer; by default native where the model's server supports it
+    output_validators  see `output_validator`
+    grounded       True to check answers that are made from tool results: one with a number, time, name or id that is in no result,
+                   no message and no instruction is asked for again once; what is left of these is in `RunResult.ungrounded`
+    handoffs       agents that the model may hand the conversation off to; each goes on in the same run, with its own model,
+                   instructions, tools, policy and output type
     limits         ceilings on a turn, and what happens at one
     options        temperature, max_tokens and the like
     policy         `[allow("stock"), ask("order_*"), deny("delete_*")]`, or any object that judges calls
     approver       callback that answers approvals at once; without one a run stops as "waiting"
     attended       False where no person can be asked: calls that need approval are denied, and for a call that was running
                    during a crash only the model is told that its outcome is unknown
+    compaction     how a conversation that outgrows the model's context window is compacted
     notes          a line for the model with the request of each round
     dialect        how the model writes calls: `native`, `held`, or a dialect's name; by default what suits the model
+    raise_tool_errors
+                   True in tests: an exception in a tool is raised by `run`, instead of being a problem for the model
     """
 
     def __init__(
         self,
         model: ModelLike,
         *,
-        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset] = (),
-        toolsets: Iterable[Toolset] = (),
-        instructions: Instructions = "",
-        output_type: type[OutputT] | Any = str,
+        tools: "Iterable[ToolFunction[DepsT_contra] | Toolset] | ToolsetFunction" = (),
+        toolsets: Iterable[Toolset | ToolsetFunction] = (),
+        instructions: Instructions[DepsT_contra] = "",
+        output_type: "TypeForm[OutputT]" = str,
+        deps_type: "TypeForm[DepsT_contra]" = object,
         output_mode: OutputMode = "auto",
+        output_validators: Sequence[OutputValidator] = (),
+        grounded: bool = False,
+        handoffs: Iterable["Agent[Any, Any] | Handoff"] = (),
         name: str = "agent",
         limits: Limits | None = None,
         options: Options | None = None,
@@ -101,13 +155,16 @@ class Agent(Generic[OutputT]):
         attended: bool = True,
         notes: Sequence[str] = (),
         results: ResultOptions | None = None,
+        compaction: Compaction | None = None,
         discovery: Discovery | None = None,
         dialect: str = "",
         redactor: Redactor | None = None,
         priced: bool = False,
+        raise_tool_errors: bool = False,
     ) -> None:
-        self._given: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        tools = self._given["tools"] = list(tools)  # once: it may be a generator
+        given: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        self._given = check_agent_arguments(given)
+        handing = _make_handoffs(name, handoffs)
         limits, options, results, discovery = (
             limits or Limits(),
             options or Options(),
@@ -116,16 +173,26 @@ class Agent(Generic[OutputT]):
         )
         found = enable_tool_calls(model, dialect)
         if limits.cost is not None:
-            require_price(found.name, limits.cost)
-        output = choose_output(output_type, found, output_mode)
-        window = history_window(found.traits.context, (options.max_tokens or 1024) + 1024)
+            for asked in (found, *([] if handing is None else [target().model for target in handing.targets.values()])):
+                require_price(asked, limits.cost)
+        output = choose_output(output_type, found, output_mode, output_validators, grounded=grounded)
+        compaction = compaction or Compaction()
+        if isinstance(compaction.model, str):
+            compaction = replace(compaction, model=resolve_model(compaction.model))
+        window = history_window(found.traits.context, (options.max_tokens or 1024) + 1024, compaction.at)
         self.setup = Setup(
             name=name,
             model=found,
-            toolset=_combine_toolsets(tools, toolsets),
+            toolset=to_toolset(self._given["tools"], [*self._given["toolsets"], *([] if handing is None else [handing])]),
             policy=to_policy(policy),
             instructions=instructions,
-            terms=TurnTerms(limits, tuple(notes), wants_output=output is not None, window=window),
+            terms=TurnTerms(
+                limits,
+                tuple(notes),
+                wants_output=output is not None,
+                window=window,
+                continues=output is None and options.max_tokens is None,
+            ),
             options=options,
             redactor=redactor or Redactor(),
             net=auto_dialect(strict=True) if calls_natively(found) else None,
@@ -135,14 +202,20 @@ class Agent(Generic[OutputT]):
             shows_secrets=results.show_secrets,
             result_limit=results.limit,
             summarizer=None if results.summarizer is None else resolve_model(results.summarizer),
+            compaction=compaction,
             discover_above=discovery.above,
             always_offered=discovery.always,
             price=calculate_cost if priced or limits.cost is not None else None,
+            handoffs={} if handing is None else handing.targets,
+            raise_tool_errors=raise_tool_errors,
         )
-        self._memory = MemoryJournal()
-        self._passing = Engine(self.setup, Services(self._memory, cache=MemoryCache(), results=MemoryResults(), blobs=_blobs))
+        self._memory = MemoryJournal(most=MOST_IN_MEMORY)
+        self._passing = Engine(
+            self.setup, Services(self._memory, cache=MemoryCache(), results=MemoryResults(), blobs=PROCESS_BLOBS)
+        )
         self._engines: dict[int, Engine] = {}
-        self._changed: WeakSet[Agent[Any]] = WeakSet()  # with what only some runs have
+        self._changed: WeakSet[Agent[Any, Any]] = WeakSet()  # with what only some runs have
+        self._pinned: set[str] = set()  # what a test overrides, whatever is passed to `run`
 
     @property
     def name(self) -> str:
@@ -154,57 +227,79 @@ class Agent(Generic[OutputT]):
         prompt: Prompt,
         *,
         run_id: str | None = None,
-        journal: bool | Journal | Services = False,
+        journal: bool | Journal | Services | None = False,
         user: str = "",
-        deps: Any = None,
+        deps: DepsT_contra = None,
         credentials: Mapping[str, str] | None = None,
-        history: Sequence[Message] = (),
+        history: Sequence[Message] | str | bytes = (),
         watchers: Sequence[Watcher] = (),
         origin: dict[str, Any] | None = None,
+        message_id: str = "",
         model: ModelLike | None = None,
         options: Options | None = None,
         limits: Limits | None = None,
-        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset] = (),
+        tools: "Iterable[ToolFunction[DepsT_contra] | Toolset]" = (),
     ) -> RunResult[OutputT]:
         """Run a prompt: text, or a list of text, `Image`, `Audio` and `Document`.
 
-        With `journal=True` the run is persisted; an existing `run_id` is continued.
+        An existing `run_id` is continued. With `journal=True` runs are persisted; without it, the agent remembers the last 100.
+        A new one begins with `history`: messages, or the JSON of `result.history_json()`.
 
         `model` and `limits` replace the agent's own for this run, `options` that are set override its own, and `tools` are
-        added.
+        added. A message whose `message_id` the run has already isn't sent again.
         """
+        deps = self._deps_of(deps)
         changed = self._with_overrides(model, options, limits, tools)
         if changed is not self:
             how: dict[str, Any] = {"run_id": run_id, "journal": journal, "user": user, "deps": deps, "credentials": credentials}
-            return await changed.run(prompt, history=history, watchers=watchers, origin=origin, **how)
+            return await changed.run(prompt, history=history, watchers=watchers, origin=origin, message_id=message_id, **how)
+        check_run_arguments(run_id=run_id, user=user, credentials=credentials, watchers=watchers, history=history, origin=origin)
+        check_message_id(message_id)
         engine = self._engine_for(journal)
         caller = Caller(user, deps, credentials or {}, watchers)
-        result = await engine.start(prompt, run_id=run_id, caller=caller, history=tuple(history), origin=origin)
+        earlier = await self._read_history(history, engine)
+        result = await engine.start(prompt, run_id=run_id, caller=caller, history=earlier, origin=origin, message_id=message_id)
         await self._let_go(engine, result)
         return result
 
-    def run_sync(self, prompt: Prompt, **how: Any) -> RunResult[OutputT]:
+    def run_sync(self, prompt: Prompt, **how: Unpack[RunOptions[DepsT_contra]]) -> RunResult[OutputT]:
         """Call `run` from synchronous code."""
         return _run_in_new_loop(lambda: self.run(prompt, **how))
 
-    async def stream(self, prompt: Prompt, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
+    async def stream(self, prompt: Prompt, **how: Unpack[RunOptions[DepsT_contra]]) -> AsyncGenerator[Event[RunResult[OutputT]]]:
         """Run a prompt and yield typed events, the last of which carries `.result`. Leaving early cancels the run."""
-        async with aclosing(self._seen(lambda watch: self.run(prompt, watchers=(*watchers, watch), **how))) as events:
+        watch = _add_watch(how)
+        async with aclosing(self._seen(watch, self.run(prompt, **how))) as events:
             async for event in events:
                 yield event
 
-    async def stream_resumed(self, run_id: str, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
+    def iter(self, prompt: Prompt, **how: Unpack[RunOptions[DepsT_contra]]) -> "RunSteps[OutputT]":
+        """Run a prompt step by step, with the arguments of `run`.
+
+        `async with agent.iter("…") as steps: async for step in steps: …` yields a `RequestStep` before each request to the
+        model, a `CallsStep` after the calls of a round, and an `EndStep`. Leaving the block before that cancels the run.
+        """
+        from treadle.steps import RunSteps  # most programs take all steps at once
+
+        def begin(steps: Watcher) -> Coroutine[Any, Any, RunResult[OutputT]]:
+            how["watchers"] = (*how.get("watchers", ()), steps)
+            return self.run(prompt, **how)
+
+        return RunSteps(begin, self.cancel, lambda run_id, message, message_id: self.steer(run_id, message, message_id=message_id))
+
+    async def stream_resumed(
+        self, run_id: str, **how: Unpack[ResumeOptions[DepsT_contra]]
+    ) -> AsyncGenerator[Event[RunResult[OutputT]]]:
         """Resume a run and yield its events. Leaving early doesn't stop the run: it may be what a person approved."""
-        work = self._seen(lambda watch: self.resume(run_id, watchers=(*watchers, watch), **how), lasting=True)
-        async with aclosing(work) as events:
+        watch = _add_watch(how)
+        async with aclosing(self._seen(watch, self.resume(run_id, **how), lasting=True)) as events:
             async for event in events:
                 yield event
 
     async def _seen(
-        self, begin: Callable[[Watch], Coroutine[Any, Any, RunResult[OutputT]]], *, lasting: bool = False
-    ) -> AsyncGenerator[Event]:
-        watch, run_id = Watch(), ""
-        task = asyncio.ensure_future(begin(watch))
+        self, watch: Watch, work: Coroutine[Any, Any, RunResult[OutputT]], *, lasting: bool = False
+    ) -> AsyncGenerator[Event[RunResult[OutputT]]]:
+        run_id, task = "", asyncio.ensure_future(work)
         task.add_done_callback(lambda done: _end_watch(watch, done))
         try:
             async for event in watch:
@@ -227,28 +322,30 @@ class Agent(Generic[OutputT]):
         *,
         journal: bool | Journal | Services | None = None,
         user: str = "",
-        deps: Any = None,
+        deps: DepsT_contra = None,
         credentials: Mapping[str, str] | None = None,
         watchers: Sequence[Watcher] = (),
         model: ModelLike | None = None,
         options: Options | None = None,
         limits: Limits | None = None,
-        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset] = (),
+        tools: "Iterable[ToolFunction[DepsT_contra] | Toolset]" = (),
     ) -> RunResult[OutputT]:
         """Resume a run after a crash, a restart or an approval, also in another process than it started in.
 
         Arguments that were given for this run alone have to be given again.
         """
+        deps = self._deps_of(deps)
         changed = self._with_overrides(model, options, limits, tools)
         if changed is not self:
             how: dict[str, Any] = {"journal": journal, "user": user, "deps": deps, "credentials": credentials}
             return await changed.resume(run_id, watchers=watchers, **how)
+        check_run_arguments(run_id=run_id, user=user, credentials=credentials, watchers=watchers)
         engine = await self._find_engine(run_id, journal)
         result = await engine.resume(run_id, caller=Caller(user, deps, credentials or {}, watchers))
         await self._let_go(engine, result)
         return result
 
-    def resume_sync(self, run_id: str, **how: Any) -> RunResult[OutputT]:
+    def resume_sync(self, run_id: str, **how: Unpack[ResumeOptions[DepsT_contra]]) -> RunResult[OutputT]:
         """Call `resume` from synchronous code."""
         return _run_in_new_loop(lambda: self.resume(run_id, **how))
 
@@ -264,10 +361,23 @@ class Agent(Generic[OutputT]):
         by: str = "",
         arguments: dict[str, Any] | None = None,
         digest: str = "",
+        scope: Scope = "once",
+        where: Mapping[str, str] | None = None,
         journal: bool | Journal | Services | None = None,
     ) -> Approval:
-        """Approve a waiting call, optionally with other arguments; `resume` then continues the run."""
-        return await self.answer(run_id, call_id, Answer(True, by, arguments=arguments), digest=digest, journal=journal)
+        """Approve a waiting call, optionally with other arguments; `resume` then continues the run.
+
+        With a `scope` of "conversation" or "always", calls like it are approved too: those whose arguments match `where`, such
+        as `{"command": "pytest *"}`, or the first of the approval's `patterns`.
+        """
+        answer = Answer(True, by, arguments=arguments, scope=scope, where=where)
+        return await self.answer(run_id, call_id, answer, digest=digest, journal=journal)
+
+    async def approve_all(
+        self, run_id: str, *, by: str = "", scope: Scope = "once", journal: bool | Journal | Services | None = None
+    ) -> list[Approval]:
+        """Approve all calls that wait for approval; `resume` then continues the run."""
+        return await self.answer_all(run_id, Answer(True, by, scope=scope), journal=journal)
 
     async def deny(
         self, run_id: str, call_id: str, reason: str = "", *, by: str = "", journal: bool | Journal | Services | None = None
@@ -297,7 +407,19 @@ class Agent(Generic[OutputT]):
         self, run_id: str, call_id: str, answer: Answer, *, digest: str = "", journal: bool | Journal | Services | None = None
     ) -> Approval:
         """Record an answer: `approve`, `deny` or `settle`, as it says; `digest` binds it to the call that was shown."""
+        check_call_id(call_id)
         return await (await self._find_engine(run_id, journal)).answer(run_id, call_id, answer, digest=digest)
+
+    async def answer_all(
+        self,
+        run_id: str,
+        answer: Answer,
+        *,
+        shown: Sequence[tuple[str, str]] | None = None,
+        journal: bool | Journal | Services | None = None,
+    ) -> list[Approval]:
+        """Approve or deny several calls at once: those `shown`, by id and digest, or all that wait for approval."""
+        return await (await self._find_engine(run_id, journal)).answer_all(run_id, answer, shown=shown)
 
     async def fork(
         self, run_id: str, at: int | None = None, *, new_id: str | None = None, journal: bool | Journal | Services | None = None
@@ -305,9 +427,53 @@ class Agent(Generic[OutputT]):
         """Create a run from a copy of another run's first `at` entries and return its id; `run` or `resume` it."""
         return await (await self._find_engine(run_id, journal)).fork(run_id, at, new_id)
 
+    async def regenerate(
+        self,
+        run_id: str,
+        message: Prompt | None = None,
+        *,
+        number: int = -1,
+        new_id: str | None = None,
+        **how: Unpack[ResumeOptions[DepsT_contra]],
+    ) -> RunResult[OutputT]:
+        """Fork a run before a message of the user and send that again, or `message` in its place: in a run of its own.
+
+        `number` counts the user's messages from 1 on, or from the end: by default it is the last one.
+        """
+        engine = await self._find_engine(run_id, how.get("journal"))
+        how["journal"] = engine.services
+        forked, said = await engine.fork_before_message(run_id, number, new_id)
+        return await self.run(said if message is None else message, run_id=forked, **how)
+
+    async def steer(
+        self,
+        run_id: str,
+        message: Prompt,
+        *,
+        message_id: str = "",
+        journal: bool | Journal | Services | None = None,
+    ) -> bool:
+        """Send a message to a run while its turn is running: it is journaled at once, and the model reads it with its next request.
+
+        A run that waits for an approval takes it too, and goes on with it. Return False where the turn is over: then `run` the
+        message. One whose `message_id` the run has already isn't sent again. Raises `RunTaken` where the turn may be running in
+        another process.
+        """
+        check_message_id(message_id)
+        active = next((engine for engine in self._all_engines() if engine.is_active(run_id)), None)
+        return await (active or await self._find_engine(run_id, journal)).steer(run_id, message, message_id)
+
+    async def compact(self, run_id: str, *, journal: bool | Journal | Services | None = None) -> bool:
+        """Have a summary stand for a run's conversation from now on; the journal keeps all of it. False if there is too little."""
+        return await (await self._find_engine(run_id, journal)).compact(run_id)
+
     async def cancel(self, run_id: str) -> bool:
         """Cancel a run that is active in this process. Return False where there is none."""
         return any([await engine.cancel(run_id) for engine in self._all_engines()])
+
+    async def interrupt(self, run_id: str) -> bool:
+        """Stop a run that is active in this process for now: `resume` continues it. Return False where there is none."""
+        return any([await engine.interrupt(run_id) for engine in self._all_engines()])
 
     def watch(self, run_id: str) -> Watch:
         """Return the events of a run that is active in this process, from now on."""
@@ -318,41 +484,114 @@ class Agent(Generic[OutputT]):
                 continue
         raise RunNotFound(f"Run {run_id} isn't under way in this process.")
 
-    def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
-        """Return this agent as a tool for another agent."""
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str = "",
+        *,
+        input_type: Any = None,
+        template: Callable[[Any], Prompt] | None = None,
+    ) -> Toolset:
+        """Return this agent as a tool for another agent. Its structured output is the data of the call's result.
+
+        The tool takes a prompt. With `input_type`, a class with fields, it takes those, and the prompt is what `template`
+        makes of the value, or else the fields as JSON.
+        """
+        from treadle.agent.nested import NestedAgent, make_input  # most agents are no tools of others
+
         told = description or (self.setup.instructions if isinstance(self.setup.instructions, str) else "")
-        return NestedAgent(self.setup, name or self.setup.name, told or f"Ask the agent {self.setup.name}.")
+        tool_name = name or self.setup.name
+        takes = make_input(input_type, template, tool_name)
+        return NestedAgent(self._resolve_nested, tool_name, told or f"Ask the agent {self.setup.name}.", takes)
+
+    def as_handoff(self, tool_name: str = "", description: str = "") -> "Handoff":
+        """Return this agent as one that others hand a conversation off to: for their `handoffs=[…]`."""
+        from treadle.agent.handoff import make_handoff  # most agents hand nothing off
+
+        return make_handoff(self.name, lambda: self._current().setup, tool_name, description)
+
+    def override(self, **changes: Unpack[AgentChanges]) -> AbstractContextManager[None]:
+        """Replace parts of this agent, and the `deps` of its runs, in the code below the `with`: for tests.
+
+        It is in effect also where this agent is a tool of another one or a run is handed off to it, in tasks and threads that
+        are started inside, and over what is passed to `run`.
+        """
+        given: dict[str, Any] = dict(changes)
+        deps = given.pop("deps", UNSET)
+        before = find_override(self)
+        derived = self._current()._derive(given)
+        derived._pinned = self._current()._pinned | set(given)
+        return use_override(self, Override(derived, before.deps if deps is UNSET and before is not None else deps))
+
+    def _current(self) -> "Agent[DepsT_contra, OutputT]":
+        """Return the agent that takes this one's place here, if any does."""
+        override = find_override(self)
+        return self if override is None else override.agent
+
+    def _deps_of(self, deps: Any) -> Any:
+        override = find_override(self)
+        return deps if override is None or override.deps is UNSET else override.deps
+
+    def _resolve_nested(self, caller: Caller) -> tuple[Setup, Caller]:
+        return self._current().setup, replace(caller, deps=self._deps_of(caller.deps))
+
+    async def _read_history(self, history: Sequence[Message] | str | bytes, engine: Engine) -> tuple[Message, ...]:
+        if not history:
+            return ()
+        from treadle.stores.history import take_history
+
+        return await asyncio.to_thread(take_history, history, engine.services.blobs)
+
+    def output_validator(self, function: ValidatorT) -> ValidatorT:
+        """Register a function that checks each output, as `@agent.output_validator`; it may be async.
+
+        It gets the output, or the `RunContext` and the output. It returns the output, another one of the same type, or None
+        for the same; raise `ToolProblem` to have the model try again, at most `Limits.output_retries` times.
+        """
+        validators = self._given["output_validators"] = (*self._given["output_validators"], function)
+        output = choose_output(self._given["output_type"], self.setup.model, self._given["output_mode"], validators)
+        self.setup = replace(self.setup, output=output, terms=replace(self.setup.terms, wants_output=True))
+        for engine in (self._passing, *self._engines.values()):
+            engine.use_setup(self.setup)
+        return function
 
     def _with_overrides(
         self,
         model: ModelLike | None,
         options: Options | None,
         limits: Limits | None,
-        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset],
-    ) -> "Agent[OutputT]":
-        """Return this agent with one run's overrides; both share the same in-memory runs."""
-        more = list(tools)
-        if model is None and options is None and limits is None and not more:
-            return self
-        given = dict(self._given)
+        tools: "Iterable[ToolFunction[DepsT_contra] | Toolset]",
+    ) -> "Agent[DepsT_contra, OutputT]":
+        """Return this agent with one run's overrides, except for what a test has overridden."""
+        agent, more = self._current(), check_overrides(options, tools)
+        changes: dict[str, Any] = {}
         if model is not None:
-            given["model"] = model
+            changes["model"] = model
         if options is not None:
-            given["options"] = merge_options(given["options"] or Options(), options)
+            changes["options"] = merge_options(agent._given["options"] or Options(), options)
         if limits is not None:
-            given["limits"] = limits
-        given["tools"] = [*given["tools"], *more]
-        changed: Agent[OutputT] = Agent(**given)
-        changed._memory = self._memory
-        changed._passing = Engine(changed.setup, self._passing.services)
-        self._changed.add(changed)
-        return changed
+            changes["limits"] = limits
+        if more:
+            changes["tools"] = [*agent._given["tools"], *more]
+        changes = {name: value for name, value in changes.items() if name not in agent._pinned}
+        return agent._derive(changes) if changes else agent
+
+    def _derive(self, changes: dict[str, Any]) -> "Agent[DepsT_contra, OutputT]":
+        """Return this agent with other arguments; both share the same in-memory runs."""
+        derived: Agent[DepsT_contra, OutputT] = Agent(**{**self._given, **changes})
+        derived._memory = self._memory
+        derived._passing = Engine(derived.setup, self._passing.services)
+        self._changed.add(derived)
+        return derived
 
     def _all_engines(self) -> "list[Engine]":
         others = [engine for agent in self._changed for engine in agent._all_engines()]
         return [self._passing, *self._engines.values(), *others]
 
     def _engine_for(self, journal: bool | Journal | Services | None) -> Engine:
+        check_journal(journal)
+        if (current := self._current()) is not self:
+            return current._engine_for(journal)
         if not journal:
             return self._passing
         if isinstance(journal, Services):
@@ -362,7 +601,7 @@ class Agent(Generic[OutputT]):
 
             services = open_home().services()
         else:
-            services = Services(journal, cache=MemoryCache(), results=MemoryResults(), blobs=_blobs)
+            services = _services_of(journal)
         key = id(services.journal)
         if key not in self._engines or self._engines[key].services.journal is not services.journal:
             self._engines[key] = Engine(self.setup, services)
@@ -372,12 +611,19 @@ class Agent(Generic[OutputT]):
         """Return the engine that holds a run: the requested one, else this process's memory, else the data folder."""
         if journal is not None:
             return self._engine_for(journal)
-        return self._passing if self._memory.has(run_id) else self._engine_for(True)
+        return self._engine_for(not self._memory.has(run_id))
 
     async def _let_go(self, engine: Engine, result: RunResult[Any]) -> None:
-        """Forget a finished run without a journal; one that waits for an answer is kept."""
-        if engine is self._passing and result.stopped != "waiting":
-            await self._memory.forget(result.run_id)
+        """Make room for a finished run in memory; one that waits for an answer is kept until it is over."""
+        if engine.services is self._passing.services and result.stopped != "waiting" and not result.interrupted:
+            await self._memory.retire(result.run_id)
+
+
+def _add_watch(how: ResumeOptions[Any]) -> Watch:
+    """Return a new watch that is among the watchers of a run."""
+    watch = Watch()
+    how["watchers"] = (*how.get("watchers", ()), watch)
+    return watch
 
 
 def _end_watch(watch: Watch, done: "asyncio.Task[Any]") -> None:
@@ -386,27 +632,26 @@ def _end_watch(watch: Watch, done: "asyncio.Task[Any]") -> None:
         watch(RunEnded(result=None))
 
 
-def _combine_toolsets(tools: Iterable[Any], toolsets: Iterable[Toolset]) -> Toolset:
-    """Combine functions and toolsets into one toolset."""
-    functions: list[Any] = []
-    sources = list(toolsets)
-    for given in tools:
-        if hasattr(given, "tools") and hasattr(given, "call"):
-            sources.append(given)
-        else:
-            functions.append(given)
-    if functions or not sources:
-        sources.insert(0, FunctionToolset(functions))
-    return sources[0] if len(sources) == 1 else CombinedToolset(*sources)
+def _services_of(journal: Journal) -> Services:
+    return Services(journal, cache=MemoryCache(), results=MemoryResults(), blobs=PROCESS_BLOBS)
 
 
-def _run_in_new_loop(work: Callable[[], Any]) -> Any:
+def _make_handoffs(owner: str, handoffs: "Iterable[Agent[Any, Any] | Handoff]") -> "HandoffToolset | None":
+    given = list(handoffs)
+    if not given:
+        return None
+    from treadle.agent.handoff import HandoffToolset
+
+    return HandoffToolset(owner, [each.as_handoff() if isinstance(each, Agent) else each for each in given])
+
+
+def _run_in_new_loop(work: Callable[[], Coroutine[Any, Any, ReturnT]]) -> ReturnT:
     if asyncio._get_running_loop() is not None:  # pyright: ignore[reportPrivateUsage]  # documented, and raises nothing
         raise SettingsError("An event loop is running already: use `await agent.run(…)` here instead of `run_sync`.")
     return asyncio.run(_run_and_close(work))
 
 
-async def _run_and_close(work: Callable[[], Any]) -> Any:
+async def _run_and_close(work: Callable[[], Coroutine[Any, Any, ReturnT]]) -> ReturnT:
     """Await the work, then close its connections: they belong to this event loop, which ends here."""
     try:
         return await work()

@@ -84,7 +84,7 @@ class AssistantSession:
             self._caller = Caller(self.host.user) if says is None else await says(self.host)
         return self._caller
 
-    def agent(self, model: str | Model, **asked: Any) -> Agent[Any]:
+    def agent(self, model: str | Model, **asked: Any) -> Agent[Any, Any]:
         """Return the agent that answers. `asked` are further arguments of `assistant_agent`."""
         return assistant_agent(self.assistant, self.host, model, **asked)
 
@@ -126,9 +126,8 @@ class AssistantSession:
     ) -> SessionReply:
         """Send a message, in an existing run or in a new one."""
         agent, how = await self._prepare_turn(message, run_id, history, model)
-        own = () if self.host.watcher is None else (self.host.watcher,)
-        async with self.observed(agent, how["run_id"]) as counting:
-            result = await agent.run(message, watchers=(*own, *counting), **how)
+        async with self.observed(agent, how["run_id"]) as watchers:
+            result = await agent.run(message, watchers=watchers, **how)
         return await self._make_reply(result)
 
     async def stream(
@@ -141,18 +140,24 @@ class AssistantSession:
                 yield event
 
     @asynccontextmanager
-    async def observed(self, agent: Agent[Any], run_id: str = "", *, resumes: bool = False) -> AsyncGenerator[tuple[Watcher, ...]]:
-        """Yield the watchers that count a turn, where the host has metrics. Without an id it is that of a new run."""
+    async def observed(
+        self, agent: Agent[Any, Any], run_id: str = "", *, resumes: bool = False
+    ) -> AsyncGenerator[tuple[Watcher, ...]]:
+        """Yield the watchers of a turn: the host's, and one that counts it where the host has metrics.
+
+        Without an id it is that of a new run.
+        """
+        own = () if self.host.watcher is None else (self.host.watcher,)
         if self.host.observe is None:
-            yield ()
+            yield own
             return
         used = replay(await self.host.home.journal.read(run_id)).spent.usage if resumes else Usage()
         with self.host.observe(self.assistant.name, run_id, used, agent) as watcher:
-            yield (watcher,)
+            yield (*own, watcher)
 
     async def _prepare_turn(
         self, message: str, run_id: str | None, history: Sequence[Message], model: Model | None
-    ) -> tuple[Agent[Any], dict[str, Any]]:
+    ) -> tuple[Agent[Any, Any], dict[str, Any]]:
         agent = self.agent(model or await self.host.model())
         if run_id is not None and await self._was_interrupted(run_id):
             await agent.resume(run_id, **await self._kept())
@@ -196,7 +201,7 @@ class AssistantSession:
             async for event in self._stream_reply(agent.stream_resumed(run_id, watchers=counting, **await self._kept())):
                 yield event
 
-    async def _record_answer(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None) -> Agent[Any]:
+    async def _record_answer(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None) -> Agent[Any, Any]:
         """Journal an answer, and return the agent that can continue the run."""
         info, agent = await self.info(run_id), self.agent(model or await self.host.model())
         if info.status != "open":  # else it was answered already; the process died after that, and the run only has to go on
@@ -253,8 +258,7 @@ def result_from_journal(run_id: str, entries: Sequence[Entry]) -> RunResult[Any]
     """Return how a turn ended, from its journal, without its pending approvals."""
     state = replay(entries)
     assert state.finished is not None, "only turns that ended have a result"
-    stopped, text, reason = state.finished.stopped, state.finished.text, state.finished.reason
-    return RunResult(run_id, stopped, text, text, reason, state.spent.usage, state.history, list(entries))
+    return RunResult(run_id, state.finished, state.finished.text, state.spent.usage, state.history, list(entries))
 
 
 def parse_yes_no(message: str) -> bool | None:

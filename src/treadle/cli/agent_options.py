@@ -15,11 +15,12 @@ from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
 from treadle.files import NotOpened, check_workspace, read_named
 from treadle.plugins.tool_loader import make_spec_absolute
+from treadle.plugins.tool_sources import ToolSource, parse_mcp_source, parse_openapi_source, with_credentials, with_servers
 
 FRONTEND = "cli"
 MAX_BYTES = 10_000_000  # of instructions or a policy
 LIMITS = ("rounds", "calls", "seconds", "tokens", "cost", "tries")
-OPTIONS = ("temperature", "max_tokens")
+OPTIONS = ("temperature", "max_tokens", "tool_choice")
 RULES = ("allow", "ask", "deny")
 
 
@@ -38,11 +39,12 @@ class AgentOptions(Struct, frozen=True):
     assistant: str = ""
     dialect: str = ""
     tools: tuple[str, ...] = ()
+    sources: tuple[ToolSource, ...] = ()
     instructions: str = ""
     policy: dict[str, Any] = {}
     attended: bool = True
     limits: dict[str, int | float] = {}
-    options: dict[str, int | float] = {}
+    options: dict[str, int | float | str] = {}
     folder: str = ""
     workspace: str = ""
     demo: bool = False
@@ -68,12 +70,14 @@ def options_from_args(args: argparse.Namespace, before: AgentOptions | None = No
         assistant=given.get("assistant") or before.assistant,
         dialect=given.get("dialect") or before.dialect,
         tools=tuple([make_spec_absolute(spec) for spec in given["tools"]]) if given.get("tools") else before.tools,
+        sources=_parse_sources(given, before.sources),
         instructions=_load_instructions(given.get("instructions")) or before.instructions,
         policy=_load_policy(given) or before.policy,
         attended=before.attended and not given.get("no_person"),
         limits={**before.limits, **_pick_set(given, LIMITS)},
-        options={**before.options, **_pick_set(given, OPTIONS)},
+        options={**_without_tool_choice(before.options), **_pick_set(given, OPTIONS)},
         demo=before.demo or bool(given.get("demo")),
+        about={**before.about, **dict(map(_split_context, given.get("context") or ()))},
     )
 
 
@@ -84,7 +88,28 @@ def options_of_run(run_id: str, opened: Opened | None) -> AgentOptions | None:
     try:
         return msgspec.convert(opened.origin, AgentOptions)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"How run {run_id} was begun can't be read ({error}); name its --model and --tools.") from error
+        raise SettingsError(
+            f"The options that run {run_id} was started with can't be read ({error}); name its --model and --tools."
+        ) from error
+
+
+def _parse_sources(given: dict[str, Any], before: tuple[ToolSource, ...]) -> tuple[ToolSource, ...]:
+    """Return the typed sources of tools, else those before; typed servers and credentials are added to either."""
+    sources = before
+    if given.get("openapi") or given.get("mcp"):
+        from treadle.settings.loader import user_settings
+
+        settings = user_settings()
+        apis = [parse_openapi_source(text, settings) for text in given.get("openapi") or ()]
+        sources = (*apis, *[parse_mcp_source(text, settings) for text in given.get("mcp") or ()])
+    return with_credentials(with_servers(sources, given.get("openapi_server") or ()), given.get("credential") or ())
+
+
+def _split_context(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise SettingsError(f"--context {text}: write NAME=VALUE, such as server=http://localhost:8081.")
+    return name, value
 
 
 def _resolve_workspace(typed: str) -> str:
@@ -96,14 +121,19 @@ def _resolve_workspace(typed: str) -> str:
     return str(Path(typed).expanduser().absolute())
 
 
-def _pick_set(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, int | float]:
+def _without_tool_choice(options: dict[str, int | float | str]) -> dict[str, int | float | str]:
+    """Return the options that a continued run keeps: whether to call a tool is said for one prompt."""
+    return {name: value for name, value in options.items() if name != "tool_choice"}
+
+
+def _pick_set(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: given[name] for name in names if given.get(name) is not None}
 
 
 def _check_address(url: str | None) -> str:
     if url and "@" in url.partition("://")[2].partition("/")[0]:
         raise SettingsError(
-            "An address is kept with the run, so it must not hold a password; set the model's key in the environment."
+            "A URL is stored with the run, so it must not contain a password; set the model's key in the environment."
         )
     return url or ""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.agent.agent import Agent
+from treadle.agent.agent import Agent, ResultOptions
 from treadle.cli.agent_options import AgentOptions
 from treadle.cli.ui.display import Display
 from treadle.core.errors import SettingsError
@@ -18,10 +18,13 @@ from treadle.plugins.assistant import Host
 from treadle.plugins.models import configured_model, model_at
 from treadle.plugins.tool_loader import load_tools
 
+NO_TOOLS_MESSAGE = "There are no tools; name some: --tools FILE.py, --openapi URL, --mcp COMMAND or --assistant NAME."
+MAX_RESULT = 10_000_000  # characters of the result of a typed call: no model has to read it
+
 
 async def ensure_model(chosen: AgentOptions, face: Display) -> AgentOptions:
     """Return the options with a model named, so that the same model is used when the run is resumed."""
-    if chosen.demo and (chosen.assistant or chosen.model or chosen.dialect or chosen.tools or chosen.policy):
+    if chosen.demo and (chosen.assistant or chosen.model or chosen.dialect or chosen.tools or chosen.sources or chosen.policy):
         raise SettingsError("The demonstration brings its own model, tools and policy; leave --demo out to use yours.")
     if chosen.model or chosen.demo or chosen.call:
         return chosen
@@ -33,7 +36,7 @@ async def ensure_model(chosen: AgentOptions, face: Display) -> AgentOptions:
     return replace(chosen, model=await choose_default_model(face))
 
 
-def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "") -> Agent[str]:
+def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "") -> Agent[Any, str]:
     """Build the agent."""
     how: dict[str, Any] = {
         "tools": load_tools(chosen.tools, chosen.folder),
@@ -41,6 +44,8 @@ def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "") 
         "attended": chosen.attended,
         "priced": True,
     }
+    if chosen.call is not None:
+        how["results"] = ResultOptions(limit=MAX_RESULT)
     if chosen.assistant:
         from treadle.cli.host import agent_from_options  # most ask without one
 
@@ -50,9 +55,15 @@ def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "") 
 
         parts = {**how, **_agent_parts(chosen, face, name)}
         model, options = parts.pop("model"), parts.pop("options")
-        host = None if chosen.demo or chosen.call else _make_host(model, user)
         agent = configured_agent(
-            Path(chosen.workspace or "."), model, limits=chosen.limits, options=options, parts=parts, host=host
+            Path(chosen.workspace or "."),
+            model,
+            limits=chosen.limits,
+            options=options,
+            parts=parts,
+            host=None if chosen.demo else _make_host(model, user),
+            sources=chosen.sources,
+            alone=chosen.call is not None,
         )
     if face.person is not None:
         face.person.tools = agent.setup.toolset.tools
@@ -84,22 +95,11 @@ def _agent_parts(chosen: AgentOptions, face: Display, name: str) -> dict[str, An
         return {**common, "name": "demo", **demo_agent_parts()}
     return {
         **common,
-        "model": with_loading_progress(model_from_options(chosen), face),
+        "model": model_from_options(chosen),
         "dialect": chosen.dialect,
         "instructions": chosen.instructions,
         "policy": chosen.policy or None,
     }
-
-
-def with_loading_progress(model: Model, face: Display) -> Model:
-    """Return the model, showing its loading progress if it, or one of its fallbacks, has to be loaded."""
-    loaded = [each for each in getattr(model, "models", (model,)) if hasattr(each, "on_load")]
-    if loaded and face.shows_progress:
-        from treadle.cli.ui.progress_bar import attach_loading_bar
-
-        for each in loaded:
-            attach_loading_bar(each, face.screen)
-    return model
 
 
 def model_from_options(chosen: AgentOptions) -> Model:

@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,9 +11,12 @@ from msgspec.structs import replace
 from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession, caller_arguments
 from treadle.cli.agent_options import AgentOptions, options_from_args, options_of_run
-from treadle.cli.agents import build_agent, caller_of, ensure_model
+from treadle.cli.agents import build_agent, caller_of, ensure_model, model_from_options
+from treadle.cli.run_store import existing_home
 from treadle.cli.turn import TurnResult, take_turn
 from treadle.cli.ui.display import Display
+from treadle.cli.ui.run_status import RunStatus
+from treadle.core.entries import Entry, Finished, Said
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.media import Attachment, attachment_from_path
 from treadle.core.messages import Message
@@ -23,6 +27,7 @@ from treadle.home import open_home
 from treadle.loop.state import replay
 from treadle.stores.journal import MemoryJournal
 
+MOST_RECENT = 50  # runs among which the last conversation is looked for
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 
 
@@ -31,7 +36,7 @@ class Conversation:
 
     def __init__(
         self,
-        agent: Agent[str],
+        agent: Agent[Any, str],
         chosen: AgentOptions,
         face: Display,
         *,
@@ -50,12 +55,15 @@ class Conversation:
         self._caller = caller
         self._session = session
         self._attached = attached  # what goes with the first message
-        self._journal = True if kept else MemoryJournal()
+        self._memory = None if kept else MemoryJournal()
+        self._journal = self._memory or True
+        self._earlier: list[str] = []  # runs of this conversation before the present one
 
-    async def ask(self, prompt: str) -> TurnResult:
+    async def ask(self, prompt: str, attached: Sequence[Attachment] = ()) -> TurnResult:
         """Send a prompt, and show the result."""
         caller, history = await self._begin_turn(prompt)
-        asked = [prompt, *self._attached] if self._attached else prompt
+        attached = (*attached, *self._attached)
+        asked = [prompt, *attached] if attached else prompt
         result = await take_turn(
             self.agent,
             self.run_id,
@@ -69,6 +77,7 @@ class Conversation:
                 origin=self._chosen.origin,
                 **caller_arguments(caller),
             ),
+            self._memory,
         )
         self._attached = ()
         self.usage = self.usage + result.usage
@@ -80,13 +89,69 @@ class Conversation:
         if self._session is None:
             return self._caller, ()
         if self._session.has_own_history and self.turns:
+            self._earlier.append(self.run_id)
             self.run_id = new_run_id()
         begins = self._session.has_own_history or not self.turns
         return await self._session.caller(), await self._session.begin(self.run_id, prompt) if begins else ()
 
+    async def steer(self, message: str) -> bool:
+        """Send a message during a turn: the model reads it with its next request. Return False where no turn is running."""
+        try:
+            return await self.agent.steer(self.run_id, message, journal=self._journal)
+        except RunNotFound:
+            return False
+
+    async def compact(self) -> bool:
+        """Compact the conversation, so that the model reads a summary of it. Return False where there is too little."""
+        with self.face.screen.status.showing(RunStatus(idle="Writing a summary").describe):
+            return bool(self.turns) and await self.agent.compact(self.run_id, journal=self._journal)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the conversation is stored."""
+        return self._journal is True
+
+    async def entries(self) -> list[Entry]:
+        """Return the journal entries of the conversation so far."""
+        journal = open_home().journal if isinstance(self._journal, bool) else self._journal
+        found: list[Entry] = []
+        for run_id in (*self._earlier, self.run_id):
+            with suppress(RunNotFound):  # nothing was said in it yet
+                found += await journal.read(run_id)
+        return found
+
+    async def undo(self) -> bool:
+        """Drop the last turn by going on in a fork of the run before it. Return False where there is none."""
+        if self._session is not None and self._session.has_own_history:
+            raise SettingsError("This assistant stores its conversations itself, so a turn of it can't be dropped.")
+        entries = await self.entries()
+        ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Finished)]
+        if not ends:
+            return False
+        if len(ends) == 1:
+            self.run_id = new_run_id()
+        else:
+            begins = next(number for number, entry in enumerate(entries[ends[-2] :], ends[-2]) if isinstance(entry, Said))
+            self.run_id = await self.agent.fork(self.run_id, begins, journal=self._journal)
+        self.turns = max(self.turns - 1, 0)
+        return True
+
+    def use_model(self, name: str) -> None:
+        """Go on with another model. Its server stays the same where its kind does."""
+        same_kind = name.partition(":")[0] == self._chosen.model.partition(":")[0]
+        chosen = replace(self._chosen, model=name, base_url=self._chosen.base_url if same_kind else "")
+        if chosen.demo:
+            raise SettingsError("The demonstration brings its own model.")
+        self.agent, self._chosen = self._build_agent(chosen), chosen
+
+    def _build_agent(self, chosen: AgentOptions) -> Agent[Any, Any]:
+        if self._session is None:
+            return build_agent(chosen, self.face, self.agent.name, self._caller.user)
+        return self._session.agent(model_from_options(chosen))
+
     def start_afresh(self, context: Mapping[str, Any] | None = None) -> None:
         """Continue in a new run; in another context, if one is given."""
-        self.run_id, self.usage, self.turns = new_run_id(), Usage(), 0
+        self.run_id, self.usage, self.turns, self._earlier = new_run_id(), Usage(), 0, []
         if context is not None and self._session is not None:
             self._session = AssistantSession(self._session.assistant, self._session.host, context)
             self._chosen = replace(self._chosen, about=dict(context))
@@ -98,8 +163,10 @@ async def open_conversation(args: argparse.Namespace, face: Display, name: str) 
     A continued one has the agent it started with, where the options don't say otherwise.
     """
     kept = not args.no_journal
-    if args.run_id and not kept:
-        raise SettingsError("--run-id names a run that is kept, and --no-journal keeps none; leave one of them out.")
+    if (args.run_id or args.continue_last) and not kept:
+        raise SettingsError("--run-id and --continue need a stored run, and --no-journal stores none; leave one of them out.")
+    if args.continue_last:
+        args.run_id = await _last_conversation(face)
     attached = [attachment_from_path(file) for file in args.attach or ()]
     chosen = options_from_args(args, await _options_of_run(args.run_id) if args.run_id else None)
     if not kept and face.approver is None:  # nobody could answer later
@@ -108,6 +175,17 @@ async def open_conversation(args: argparse.Namespace, face: Display, name: str) 
     user = args.user or ""
     agent, caller = build_agent(chosen, face, name, user), await caller_of(chosen, face, user)
     return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), caller=caller, kept=kept, attached=attached)
+
+
+async def _last_conversation(face: Display) -> str:
+    """Return the run of the last `ask` or `chat`."""
+    home = existing_home()
+    for run in [] if home is None else await home.journal.runs(MOST_RECENT):
+        chosen = await _options_of_run(run.run_id)
+        if chosen is not None and chosen.call is None and not chosen.about:
+            face.screen.note(f"Continuing run {run.run_id}: {run.title}")
+            return run.run_id
+    raise RunNotFound("There is no conversation to continue yet.")
 
 
 async def _options_of_run(run_id: str) -> AgentOptions | None:

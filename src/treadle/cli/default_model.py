@@ -39,7 +39,8 @@ async def _confirm_download(model: LocalModel, face: Display) -> bool:
         return face.says_yes
     come = file_size(partial_path(model))
     here = f" ({format_bytes(come)} of it are here already)" if come else ""
-    face.screen.ask(QUESTION.format(name=model.name, title=model.title, size=format_bytes(model.size), come=here))
-    while (said := (await read_typed_line()).strip().lower()) not in ("y", "yes", "n", "no"):
-        face.screen.ask("Please answer y or n:")
+    with face.screen.status.hidden():
+        face.screen.ask(QUESTION.format(name=model.name, title=model.title, size=format_bytes(model.size), come=here))
+        while (said := (await read_typed_line()).strip().lower()) not in ("y", "yes", "n", "no"):
+            face.screen.ask("Please answer y or n:")
     return said in ("y", "yes")

@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,14 +14,16 @@ from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession
 from treadle.agent.talk import SlashCommand
 from treadle.cli.agent_options import AgentOptions, TypedCall, options_from_args
-from treadle.cli.agents import ensure_model, model_from_options, with_loading_progress
+from treadle.cli.agents import ensure_model, model_from_options
 from treadle.cli.conversation import Conversation
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.event_printer import EventPrinter
+from treadle.cli.ui.pager import paged
 from treadle.cli.ui.repl import AfterTurn, run_repl
 from treadle.cli.ui.report import call_exit_code
-from treadle.cli.ui.stdin import make_line_reader
+from treadle.cli.ui.run_status import RunStatus
 from treadle.core.errors import SettingsError
+from treadle.core.events import Event
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.guard.policy import parse_policy
@@ -28,12 +31,36 @@ from treadle.home import open_home
 from treadle.plugins.assistant import Assistant, Host
 from treadle.plugins.assistants import get_assistant
 
+COMMON_OPTIONS = ("model", "base_url", "dialect", "user", "yes", "quiet")
 
-def host_for_command(args: Namespace, assistant: str = "") -> Host:
-    """Return the host for a command of an assistant. Of the arguments, only the options that all commands share are read."""
-    typed = {name: getattr(args, name) for name in ("model", "base_url", "dialect", "user", "yes", "quiet")}
-    common = Namespace(**typed, assistant=assistant)
-    face, chosen = Display(common), options_from_args(common)
+
+def run_with_host(
+    args: Namespace, work: "Callable[[Host], int | Awaitable[int]]", assistant: str = "", *, pages: bool = False
+) -> int | Awaitable[int]:
+    """Run a command of an assistant. While it is awaited, the status line says what it and its runs wait for."""
+    typed = {name: getattr(args, name, None) for name in COMMON_OPTIONS} | {"json": getattr(args, "json", False)}
+    face, status = Display(Namespace(**typed)), RunStatus()
+    with ExitStack() as stack:
+        stack.enter_context(paged(face.screen, wanted=pages))
+        begun = work(_make_host(typed, face, status, assistant))
+        if isinstance(begun, Awaitable):
+            return _await_with_status(begun, face, status, stack.pop_all())
+        return begun
+
+
+async def _await_with_status(work: Awaitable[int], face: Display, status: RunStatus, stack: ExitStack) -> int:
+    with stack, face.screen.status.showing(status.describe):
+        return await work
+
+
+def _make_host(typed: dict[str, Any], face: Display, status: RunStatus, assistant: str) -> Host:
+    """Return the host for a command of an assistant. Of the arguments, only the common options are read, as far as it has them."""
+    chosen = options_from_args(Namespace(**typed, assistant=assistant))
+    printer = EventPrinter(face.screen, says=False)
+
+    def watch(event: Event) -> None:
+        status(event)
+        printer(event)
 
     found: list[Model] = []
 
@@ -41,16 +68,16 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
         nonlocal chosen
         if not found:  # the same one each time: it may be large, or remember what it has said
             chosen = await ensure_model(chosen, face)
-            found.append(with_loading_progress(model_from_options(chosen), face))
+            found.append(model_from_options(chosen))
         return found[0]
 
     return Host(
         open_home(),
         model,
-        args.user or "",
+        typed["user"] or "",
         face.screen,
         face.approver,
-        watcher=None if face.quiet else EventPrinter(face.screen, says=False),
+        watcher=None if face.quiet else watch,
         origin={name: typed[name] for name in ("base_url", "dialect") if typed[name]},
         detach=start_detached,
         remember=lambda about: replace(chosen, about=about).origin,
@@ -62,19 +89,20 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
 class AssistantConversation(Conversation):
     """A conversation held by an assistant's command. Its run can be resumed like any other run of the assistant."""
 
-    def __init__(self, session: AssistantSession, agent: Agent[Any], chosen: AgentOptions, face: Display) -> None:
+    def __init__(self, session: AssistantSession, agent: Agent[Any, Any], chosen: AgentOptions, face: Display) -> None:
         about = dict(session.host.about)
         super().__init__(agent, replace(chosen, about=about), face, run_id=new_run_id(), kept=True, session=session)
 
     async def call(self, name: str, arguments: Mapping[str, Any], message: str) -> int:
         """Make one call; resuming the run makes the same call."""
         self._chosen = replace(self._chosen, call=TypedCall(name, dict(arguments)))
-        self.face.form = "result"
+        self.face.form = "data" if self.face.form == "json" else "result"
         return call_exit_code(await self.ask(message))
 
     async def converse(self, slashes: Mapping[str, SlashCommand] = {}, after: AfterTurn | None = None) -> int:
         """Answer lines until there are no more."""
-        return await run_repl(self, self.face, make_line_reader(self.face.is_interactive), slashes, after)
+        with self.face.screen.status.hidden():  # except for each answer
+            return await run_repl(self, self.face, slashes=slashes, after=after)
 
 
 def start_detached(words: Sequence[str]) -> None:
@@ -89,12 +117,12 @@ def start_detached(words: Sequence[str]) -> None:
         )
 
 
-def agent_from_options(chosen: AgentOptions, face: Display, user: str, **how: Any) -> Agent[str]:
+def agent_from_options(chosen: AgentOptions, face: Display, user: str, **how: Any) -> Agent[Any, str]:
     """Build the chosen assistant's agent.
 
     Typed tools, rules and instructions are added to its own; typed limits replace its own.
     """
-    model = with_loading_progress(model_from_options(chosen), face)
+    model = model_from_options(chosen)
     session = session_from_options(chosen, face, user, model)
     return session.agent(
         model,
@@ -102,6 +130,7 @@ def agent_from_options(chosen: AgentOptions, face: Display, user: str, **how: An
         policy=merge_policy(session.assistant.configured(session.host), chosen),
         limits=chosen.limits,
         dialect=chosen.dialect,
+        sources=chosen.sources,
         **how,
     )
 
@@ -112,9 +141,10 @@ def session_from_options(chosen: AgentOptions, face: Display, user: str, model: 
     async def same() -> Model:
         return model
 
-    return AssistantSession(
-        get_assistant(chosen.assistant), Host(open_home(), same, user, approver=face.approver, about=chosen.about)
-    )
+    made = get_assistant(chosen.assistant)
+    if chosen.call is not None:
+        made = replace(made, lead=None)  # no plan decides about a typed call
+    return AssistantSession(made, Host(open_home(), same, user, approver=face.approver, about=chosen.about))
 
 
 def merge_policy(made: Assistant, chosen: AgentOptions) -> Any:

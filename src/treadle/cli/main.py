@@ -6,17 +6,20 @@ Nothing else is imported here, so that help appears at once.
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable
 
 from treadle.cli.assistant_names import list_assistant_names
 from treadle.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, OK, USAGE
 from treadle.cli.options import COMMANDS, build_parser
-from treadle.cli.overview import ENVIRONMENT, EXIT_CODES, format_overview
+from treadle.cli.overview import HELP_TOPICS, format_overview
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
     _prepare_streams()
+    if not os.environ.get("TREADLE_DEBUG"):
+        warnings.showwarning = _print_warning
     words = [_decode_argument(word) for word in (sys.argv[1:] if argv is None else argv)]
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
@@ -67,12 +70,11 @@ def _run_plugin_command(words: list[str], name: str) -> int:
 
 
 BUILTIN_COMMANDS = frozenset(entry[0] for entry in COMMANDS)
-HELP_TOPICS = {"environment": f"{EXIT_CODES}\n{ENVIRONMENT}", "exit-codes": EXIT_CODES}
 COMMAND_MODULES = {"approve": "approvals", "deny": "approvals", "settle": "approvals"}  # commands that share a module
 
 
 def _print_error(error: Exception) -> int:
-    from treadle.cli.ui.render import clean_for_terminal
+    from treadle.cli.ui.screen import Screen
     from treadle.core.errors import SettingsError, TreadleError
 
     if os.environ.get("TREADLE_DEBUG"):
@@ -82,8 +84,13 @@ def _print_error(error: Exception) -> int:
     words = str(error)
     if not isinstance(error, TreadleError | OSError):
         words = f"{type(error).__name__}: {error} (unexpected; TREADLE_DEBUG=1 shows where)"
-    print(f"treadle: {clean_for_terminal(words)}", file=sys.stderr)
+    Screen().prose(f"treadle: {words}")
     return USAGE if isinstance(error, SettingsError) else FAILED
+
+
+def _print_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning as one line, without the place in the code that it is from."""
+    print(f"treadle: {message}", file=sys.stderr)
 
 
 def _prepare_streams() -> None:

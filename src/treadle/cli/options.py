@@ -8,13 +8,21 @@ from treadle.cli.server_options import serve_options, users_options
 from treadle.cli.worker_options import schedules_options, submit_options, worker_options
 from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options
 
+LAST = "last"  # as in core.id_matching, which isn't imported for help
+RUN_ID = "the run's id, the beginning of it, or `last`"
+JOB_ID = "the job's id, the beginning of it, or `last`"
+
+
+def _make_help_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, width=help_width())
+
 
 def build_parser(more: "Sequence[CommandEntry]" = ()) -> CommandParser:
     """Return the parser of all commands, `more` of assistants included. The help of `treadle` itself is `overview`."""
     top = CommandParser(
         prog="treadle",
         description="Any language model working with any tools, safely and durably.",
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=help_width()),
+        formatter_class=_make_help_formatter,
         allow_abbrev=False,
     )
     top.add_argument("--version", action="store_true", help="print the version")
@@ -26,22 +34,22 @@ def build_parser(more: "Sequence[CommandEntry]" = ()) -> CommandParser:
 
 
 def _ask_options(command: CommandParser) -> None:
-    command.add_argument("prompt", nargs="*", metavar="PROMPT", help="what to ask; - stands for what comes on stdin")
+    command.add_argument("prompt", nargs="*", metavar="PROMPT", help="what to ask; piped text is added, and files as @FILE")
     _chat_options(command)
 
 
 def _chat_options(command: CommandParser) -> None:
-    command.add_argument("--demo", action="store_true", help="a demonstration: a scripted model and a small shop; needs nothing")
-    words = "an image, a recording or a document to show the model with the first message; repeatable"
-    command.add_argument("--attach", action="append", metavar="FILE", help=words)
+    command.add_argument("--demo", action="store_true", help="a demonstration with a scripted model and a small shop")
+    words = "an image, a recording or a document to send with the first message; repeatable"
+    command.add_argument("-f", "--attach", action="append", metavar="FILE", help=words)
     _agent_options(command)
     _run_options(command)
     _display_options(command)
 
 
 def _resume_options(command: CommandParser) -> None:
-    command.add_argument("run", metavar="RUN", help="the run's id")
-    command.add_argument("--user", help="on whose behalf (default: as the run began)")
+    command.add_argument("run", metavar="RUN", nargs="?", default=LAST, help=f"{RUN_ID} (default: last)")
+    command.add_argument("--user", help="the user on whose behalf to act (default: as when the run started)")
     _agent_options(command)
     _display_options(command)
 
@@ -49,15 +57,24 @@ def _resume_options(command: CommandParser) -> None:
 def _agent_options(command: CommandParser) -> None:
     """Add the options that configure an agent."""
     group = command.add_argument_group("agent")
-    group.add_argument("-a", "--assistant", metavar="NAME", help="ask one that is installed; `treadle assistants` lists them")
+    _assistant_options(group.add_argument, "an installed assistant; `treadle assistants` lists them")
     add_model_options(group.add_argument)
     add_dialect_option(group.add_argument)
-    group.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told first; @FILE reads it from a file")
-    group.add_argument("--temperature", type=number_from(0), metavar="T", help="how freely the model writes")
-    group.add_argument("--max-tokens", type=integer_from(1), metavar="N", help="the longest reply")
+    group.add_argument("-i", "--instructions", metavar="TEXT", help="instructions for the model; @FILE reads them from a file")
+    group.add_argument("--temperature", type=number_from(0), metavar="T", help="the sampling temperature")
+    group.add_argument("--max-tokens", type=integer_from(1), metavar="N", help="the maximum length of a reply")
+    choice = group.add_mutually_exclusive_group()
+    choice.add_argument("--call", dest="tool_choice", action="store_const", const="required", help="have a tool called first")
+    choice.add_argument("--no-call", dest="tool_choice", action="store_const", const="none", help="have no tool called")
     _tools_options(command)
     _policy_options(command)
     _limit_options(command)
+
+
+def _assistant_options(add_argument: Callable[..., object], words: str) -> None:
+    add_argument("-a", "--assistant", metavar="NAME", help=words)
+    words = "what the conversation with it is about, such as a project or a course; repeatable"
+    add_argument("--context", action="append", metavar="NAME=VALUE", help=words)
 
 
 def _tools_options(command: CommandParser) -> None:
@@ -66,49 +83,66 @@ def _tools_options(command: CommandParser) -> None:
         "--tools",
         action="append",
         metavar="MODULE[:NAME]",
-        help="a function to offer, or all @tools of a module; FILE.py[:NAME] works too; repeatable",
+        help="a function, or all @tools of a module; FILE.py[:NAME] works too; repeatable",
     )
+    words = "the operations of an OpenAPI document; with NAME=, they are called NAME_operation; repeatable"
+    group.add_argument("--openapi", action="append", metavar="[NAME=]URL|FILE", help=words)
+    words = "the base URL of its operations, instead of the servers in the document; repeatable"
+    group.add_argument("--openapi-server", action="append", metavar="[NAME=]URL", help=words)
+    words = "the tools of an MCP server: a command line, a URL, or NAME of [mcp.NAME] in treadle.toml; repeatable"
+    group.add_argument("--mcp", action="append", metavar="NAME|[NAME=]COMMAND|URL", help=words)
+    words = (
+        "a credential for these tools, in the environment variable ENV. NAME is a security scheme or its kind (bearer, basic, "
+        "api_key), a header of an MCP server's URL, or a variable that its command reads; repeatable"
+    )
+    group.add_argument("--credential", action="append", metavar="[SOURCE.]NAME=@ENV", help=words)
 
 
 def _policy_options(command: CommandParser) -> None:
     group = command.add_argument_group(
-        "policy", "Deny beats ask beats allow. Without a rule, reading is allowed and effects are asked about."
+        "policy", "Deny beats ask beats allow. Without a rule, reads are allowed and effects need approval."
     )
-    group.add_argument("--allow", action="append", metavar="PATTERN", help="tools that run without asking; repeatable")
-    group.add_argument("--ask", action="append", metavar="PATTERN", help="tools that a person has to approve; repeatable")
-    group.add_argument("--deny", action="append", metavar="PATTERN", help="tools that never run and aren't offered; repeatable")
-    group.add_argument("--policy", metavar="FILE", help="a policy in TOML or JSON")
-    group.add_argument("--yes", action="store_true", help="say yes to everything that would be asked")
-    group.add_argument("--no-person", action="store_true", help="nobody is there: deny what would be asked")
+    group.add_argument("--allow", action="append", metavar="PATTERN", help="tools that need no approval; repeatable")
+    group.add_argument("--ask", action="append", metavar="PATTERN", help="tools that need approval; repeatable")
+    group.add_argument("--deny", action="append", metavar="PATTERN", help="tools that are neither offered nor run; repeatable")
+    group.add_argument("--policy", metavar="FILE", help="a policy file, TOML or JSON")
+    group.add_argument("--yes", action="store_true", help="answer yes to every question")
+    group.add_argument("--no-person", action="store_true", help="deny calls that need approval")
 
 
 def _limit_options(command: CommandParser) -> None:
-    group = command.add_argument_group("limits", "At a limit the model is asked once more, without tools, and that answer counts.")
-    group.add_argument("--rounds", type=integer_from(0), metavar="N", help="replies that ask for tools (default: 50)")
-    group.add_argument("--calls", type=integer_from(0), metavar="N", help="tool calls")
-    group.add_argument("--seconds", type=number_from(0.001), metavar="S", help="working time")
-    group.add_argument("--tokens", type=integer_from(1), metavar="N", help="input and output together")
-    group.add_argument("--cost", type=number_from(0), metavar="USD", help="US dollars; refused where the price isn't known")
-    group.add_argument("--tries", type=integer_from(1), metavar="N", help="how often a request is tried (default: 5)")
+    group = command.add_argument_group(
+        "limits", "At a limit the model is asked once more, without tools; that reply is the answer."
+    )
+    group.add_argument("--rounds", type=integer_from(0), metavar="N", help="maximum replies with tool calls (default: 50)")
+    group.add_argument("--calls", type=integer_from(0), metavar="N", help="maximum tool calls")
+    group.add_argument("--seconds", type=number_from(0.001), metavar="S", help="maximum working time")
+    group.add_argument("--tokens", type=integer_from(1), metavar="N", help="maximum tokens, input and output together")
+    group.add_argument(
+        "--cost", type=number_from(0), metavar="USD", help="maximum cost in US dollars; refused if a price is unknown"
+    )
+    group.add_argument("--tries", type=integer_from(1), metavar="N", help="maximum attempts for a request (default: 5)")
 
 
 def _run_options(command: CommandParser) -> None:
     group = command.add_argument_group("run")
-    group.add_argument("--run-id", metavar="ID", help="continue this run, or give a new one this name")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("-c", "--continue", action="store_true", dest="continue_last", help="continue the last conversation")
+    which.add_argument("--run-id", metavar="ID", help="continue this run, or start a new one with this id")
     _journal_options(group.add_argument)
 
 
 def _journal_options(add_argument: Callable[..., object]) -> None:
-    add_argument("--no-journal", action="store_true", help="don't keep the run; where nobody can be asked at once, deny")
-    add_argument("--user", help="on whose behalf")
+    add_argument("--no-journal", action="store_true", help="don't store the run; calls that can't be approved at once are denied")
+    add_argument("--user", help="the user on whose behalf to act")
 
 
 def _display_options(command: CommandParser) -> None:
     group = command.add_argument_group("display")
     form = group.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one JSON object at the end, and nothing else on stdout")
-    form.add_argument("--events", action="store_true", help="every event as a line of JSON, instead of text")
-    group.add_argument("--thinking", action="store_true", help="show what the model thinks, on stderr")
+    form.add_argument("--json", action="store_true", help="print one JSON object at the end, and nothing else on stdout")
+    form.add_argument("--events", action="store_true", help="print every event as a line of JSON")
+    group.add_argument("--thinking", action="store_true", help="show the model's thinking on stderr")
     _quiet_option(group.add_argument)
 
 
@@ -121,80 +155,106 @@ def _quiet_option(add_argument: Callable[..., object]) -> None:
 
 def _runs_options(command: CommandParser) -> None:
     _runs_list_options(command)
-    command.set_defaults(status=None, most=20, json=False)
+    command.set_defaults(status=None, most=20, json=False, no_pager=False)
     add_commands(command, "ACTION", RUN_ACTIONS)
 
 
 def _runs_list_options(action: CommandParser) -> None:
     statuses = ("open", "answered", "limit", "waiting", "cancelled", "failed")
-    action.add_argument("--status", choices=statuses, default=argparse.SUPPRESS, help="only these")
+    action.add_argument("--status", choices=statuses, default=argparse.SUPPRESS, help="only runs with this status")
     _list_options(action)
+    _pager_option(action)
 
 
 def _runs_one_options(action: CommandParser) -> None:
-    action.add_argument("run", metavar="RUN", help="the run's id")
-    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    action.add_argument("run", metavar="RUN", help=RUN_ID)
+    _action_json_option(action)
 
 
 def _runs_delete_options(action: CommandParser) -> None:
-    action.add_argument("run", metavar="RUN", nargs="+", help="the run's id; several are deleted together")
-    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    words = "also one whose turn isn't over; a process that carries it on is refused its next write"
+    action.add_argument("run", metavar="RUN", nargs="+", help=f"{RUN_ID}; several are deleted together")
+    _action_json_option(action)
+    words = "also a run whose turn isn't over; a process that executes it can't write to it any more"
     action.add_argument("--force", action="store_true", help=words)
 
 
 def _show_options(command: CommandParser) -> None:
-    command.add_argument("run", metavar="RUN", help="the run's id")
-    command.add_argument("--entries", action="store_true", help="the journal as it is kept: one line of JSON an entry")
+    command.add_argument("run", metavar="RUN", nargs="?", default=LAST, help=f"{RUN_ID} (default: last)")
+    command.add_argument("--entries", action="store_true", help="print the journal: one line of JSON for each entry")
     _json_option(command)
+    _pager_option(command)
+    command.set_defaults(no_pager=False)
 
 
 def _approve_options(command: CommandParser) -> None:
     _answer_options(command)
     command.add_argument("--arguments", metavar="JSON", help="run it with these arguments instead")
+    command.add_argument("--all", action="store_true", help="approve all calls that wait")
+    scope = "also allow calls like it: in this conversation, or always (see `treadle permissions`)"
+    command.add_argument("--for", dest="scope", choices=("once", "conversation", "always"), default="once", help=scope)
+    words = "what is like it, for one argument: command='pytest *', path='src/**'; several are several options"
+    command.add_argument("--pattern", metavar="NAME=PATTERN", action="append", default=[], help=words)
 
 
 def _deny_options(command: CommandParser) -> None:
     _answer_options(command)
-    command.add_argument("--reason", metavar="TEXT", default="", help="why; the model reads it")
+    command.add_argument("--reason", metavar="TEXT", default="", help="the reason, for the model")
 
 
 def _settle_options(command: CommandParser) -> None:
     _answer_options(command)
-    said = "happened: it took effect, and never runs again; not-happened: it didn't, and the model may call it again; again: run it"
+    said = "happened: it took effect; not-happened: it didn't; again: run it again"
     command.add_argument("said", metavar="WHAT", nargs="?", choices=("happened", "not-happened", "again"), help=said)
-    command.add_argument("--words", metavar="TEXT", default="", help="what came of it, or why; the model reads it")
+    command.add_argument("--words", metavar="TEXT", default="", help="the result or the reason, for the model")
 
 
 def _answer_options(command: CommandParser) -> None:
-    command.add_argument("run", metavar="RUN", help="the run's id")
-    command.add_argument("call", metavar="CALL", nargs="?", help="the call's id; without it, what waits is shown")
-    command.add_argument("--user", help="who says so")
+    command.add_argument("run", metavar="RUN", nargs="?", help=f"{RUN_ID} (default: the only one that waits)")
+    command.add_argument("call", metavar="CALL", nargs="?", help="the call's id (default: the only one that waits)")
+    command.add_argument("--list", action="store_true", help="show the calls that wait, in full, and answer none")
+    command.add_argument("--user", help="the user who answers")
     _json_option(command)
 
 
+def _permissions_options(command: CommandParser) -> None:
+    _permissions_list_options(command)
+    command.set_defaults(json=False)
+    add_commands(command, "ACTION", PERMISSION_ACTIONS)
+
+
+def _permissions_revoke_options(action: CommandParser) -> None:
+    action.add_argument("grant", metavar="ID", nargs="+", help="the grant's id, or the beginning of it")
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _permissions_list_options(action: CommandParser) -> None:
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
 def _fork_options(command: CommandParser) -> None:
-    command.add_argument("run", metavar="RUN", help="the run's id")
-    command.add_argument("--at", type=integer_from(1), metavar="N", help="how many entries to take over (default: all)")
+    command.add_argument("run", metavar="RUN", help=RUN_ID)
+    command.add_argument("--at", type=integer_from(1), metavar="N", help="how many entries to copy (default: all)")
     _json_option(command)
 
 
 def _audit_options(command: CommandParser) -> None:
-    command.add_argument("run", metavar="RUN", nargs="?", help="only this run's calls; or the word `verify`")
+    command.add_argument("run", metavar="RUN", nargs="?", help="only calls of this run; `verify` checks the log")
     _limit_option(command)
     _json_option(command)
+    _pager_option(command)
+    command.set_defaults(no_pager=False)
 
 
 def _stats_options(command: CommandParser) -> None:
-    words = "what the figures are of (default: tool)"
+    words = "what to group by (default: tool)"
     command.add_argument("--by", choices=("tool", "assistant", "model", "user", "day"), default="tool", help=words)
-    command.add_argument("--since", metavar="WHEN", default="", help="from then on: 7d, 24h, 2w, 2026-11-01, 2026-11-01T14:30")
-    command.add_argument("--until", metavar="WHEN", default="", help="up to then; a day counts to its end")
+    command.add_argument("--since", metavar="WHEN", default="", help="from this time on: 7d, 24h, 2w, 2026-11-01, 2026-11-01T14:30")
+    command.add_argument("--until", metavar="WHEN", default="", help="up to this time; a day includes its end")
     command.add_argument("-a", "--assistant", metavar="NAME", default="", help="only this assistant or agent")
     command.add_argument("-m", "--model", metavar="NAME", default="", help="only this model")
-    command.add_argument("--tool", metavar="PATTERN", default="", help="only tools with such names: read_*")
-    command.add_argument("--user", metavar="NAME", default="", help="only on behalf of this user")
-    command.add_argument("--anew", action="store_true", help="count everything in the journal again")
+    command.add_argument("--tool", metavar="PATTERN", default="", help="only tools whose names match: read_*")
+    command.add_argument("--user", metavar="NAME", default="", help="only runs of this user")
+    command.add_argument("--anew", action="store_true", help="count the whole journal again")
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")
@@ -211,7 +271,7 @@ def _jobs_options(command: CommandParser) -> None:
 
 def _jobs_list_options(action: CommandParser) -> None:
     states = ("pending", "running", "waiting", "completed", "failed", "cancelled")
-    action.add_argument("--state", choices=states, default=argparse.SUPPRESS, help="only these")
+    action.add_argument("--state", choices=states, default=argparse.SUPPRESS, help="only jobs in this state")
     _list_options(action)
 
 
@@ -219,16 +279,21 @@ def _list_options(action: CommandParser) -> None:
     """Add the same options before and after the word `list`, whose defaults must not override what was typed before it."""
     words = "how many at most (default: 20)"
     action.add_argument("-n", type=integer_from(1), metavar="N", dest="most", default=argparse.SUPPRESS, help=words)
-    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    _action_json_option(action)
 
 
 def _jobs_one_options(action: CommandParser) -> None:
-    action.add_argument("job", metavar="JOB", help="the job's id, or the beginning of it")
-    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    action.add_argument("job", metavar="JOB", help=JOB_ID)
+    _action_json_option(action)
+
+
+def _jobs_last_options(action: CommandParser) -> None:
+    action.add_argument("job", metavar="JOB", nargs="?", default=LAST, help=f"{JOB_ID} (default: last)")
+    _action_json_option(action)
 
 
 def _jobs_resume_options(action: CommandParser) -> None:
-    _jobs_one_options(action)
+    _jobs_last_options(action)
     add_common_options(action)
 
 
@@ -236,7 +301,7 @@ def _jobs_resume_options(action: CommandParser) -> None:
 
 
 def _retention_options(command: CommandParser) -> None:
-    command.set_defaults(json=False)
+    _json_option(command)
     add_commands(command, "ACTION", RETENTION_ACTIONS)
 
 
@@ -248,16 +313,25 @@ def _tool_options(command: CommandParser) -> None:
 
 
 def _tool_list_options(action: CommandParser) -> None:
+    action.add_argument("--workspace", metavar="DIR", help="the folder they work in (default: this one)")
+    action.add_argument("--user", help="on whose behalf")
+    _assistant_options(action.add_argument, "the tools of one that is installed, with your own")
     _tools_options(action)
     _json_option(action)
 
 
+def _tool_show_options(action: CommandParser) -> None:
+    action.add_argument("name", metavar="NAME", help="the tool's name")
+    _tool_list_options(action)
+
+
 def _tool_call_options(action: CommandParser) -> None:
     action.add_argument("name", metavar="NAME", help="the tool's name")
-    action.add_argument("--json", metavar="JSON", default="{}", dest="arguments", help="its arguments (default: {})")
-    action.add_argument("--as-json", action="store_true", dest="json", help="one JSON object instead of the result alone")
+    action.add_argument("--arguments", metavar="JSON", default="{}", help="the arguments, as a JSON object (default: {})")
+    action.add_argument("--json", action="store_true", help="print the result's data as JSON, and nothing else on stdout")
     action.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
-    action.add_argument("--seconds", type=number_from(0.001), metavar="S", help="working time")
+    _assistant_options(action.add_argument, "call a tool of an installed assistant")
+    action.add_argument("--seconds", type=number_from(0.001), metavar="S", help="the timeout")
     _journal_options(action.add_argument)
     _quiet_option(action.add_argument)
     _tools_options(action)
@@ -268,10 +342,10 @@ def _tool_call_options(action: CommandParser) -> None:
 
 
 def _parse_options(command: CommandParser) -> None:
-    command.add_argument("--dialect", default="auto", metavar="NAME", help="how the reply writes calls (default: auto)")
-    command.add_argument("--tools", metavar="FILE", help="the tools on offer: a JSON list of schemas")
-    command.add_argument("--stream", type=integer_from(1), metavar="N", help="read it in pieces of N characters")
-    command.add_argument("--batch", action="store_true", help="JSON objects, a line each: text, tools, dialect, reasoning_open")
+    command.add_argument("--dialect", default="auto", metavar="NAME", help="the dialect of its calls (default: auto)")
+    command.add_argument("--tools", metavar="FILE", help="the available tools: a JSON list of schemas")
+    command.add_argument("--stream", type=integer_from(1), metavar="N", help="read it in chunks of N characters")
+    command.add_argument("--batch", action="store_true", help="read one JSON object per line: text, tools, dialect, reasoning_open")
 
 
 # models
@@ -282,49 +356,46 @@ def _models_options(command: CommandParser) -> None:
     add_commands(command, "ACTION", MODEL_ACTIONS)
 
 
-def _models_list_options(action: CommandParser) -> None:
-    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-
-
 def _models_change_options(action: CommandParser) -> None:
-    action.add_argument("name", metavar="NAME", help="the model's name in the list")
-    _models_list_options(action)
+    action.add_argument("name", metavar="NAME", help="the model's name, as in the list")
+    _action_json_option(action)
     _quiet_option(action.add_argument)
 
 
 def _models_probe_options(action: CommandParser) -> None:
     action.add_argument("model", metavar="MODEL", help="KIND:NAME")
-    action.add_argument("--base-url", metavar="URL", help="where the model's server is")
-    action.add_argument("--forget", action="store_true", help="forget what an earlier probe found out")
-    _models_list_options(action)
+    action.add_argument("--base-url", metavar="URL", help="the URL of the model's server")
+    action.add_argument("--forget", action="store_true", help="delete the result of an earlier probe")
+    _action_json_option(action)
     _quiet_option(action.add_argument)
 
 
-# the server is `serving_options`; what other programs are offered
+# the MCP server; the HTTP server is in `server_options`
 
 
 def _mcp_options(command: CommandParser) -> None:
-    command.add_argument("-a", "--assistant", metavar="NAME", help="offer the tools of one that is installed")
+    _assistant_options(command.add_argument, "serve the tools of an installed assistant")
     command.add_argument("--workspace", metavar="DIR", help="the folder they work in (default: this one)")
-    command.add_argument("--http", type=integer_from(0), metavar="PORT", help="over HTTP, on this machine; 0 picks a free port")
-    command.add_argument("--no-token", action="store_true", help="with --http, let every program on this machine call the tools")
+    command.add_argument("--http", type=integer_from(0), metavar="PORT", help="serve HTTP on this machine; 0 picks a free port")
+    command.add_argument("--no-token", action="store_true", help="with --http, require no token")
     add_model_options(command.add_argument)
     _journal_options(command.add_argument)
     _tools_options(command)
     _policy_options(command)
 
 
-# what is kept, as a whole
+# backups
 
 
 def _backup_options(command: CommandParser) -> None:
-    command.add_argument("file", metavar="FILE", help="the file to write: runs.tar.gz; one that is there isn't written over")
+    command.add_argument("file", metavar="FILE", help="the file to write, such as runs.tar.gz; an existing file isn't overwritten")
     _json_option(command)
 
 
 def _restore_options(command: CommandParser) -> None:
     command.add_argument("file", metavar="FILE", help="a file that `treadle backup` wrote")
-    command.add_argument("--replace", action="store_true", help="move what is kept now aside")
+    command.add_argument("--replace", action="store_true", help="move the existing data aside")
+    _json_option(command)
 
 
 # values
@@ -334,47 +405,67 @@ def _json_option(command: CommandParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
+def _action_json_option(action: CommandParser) -> None:
+    """Add the option to an action of a command that has it too, and whose value must not be overridden by a default."""
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _pager_option(command: CommandParser) -> None:
+    words = "don't show long output in a pager"
+    command.add_argument("--no-pager", action="store_true", default=argparse.SUPPRESS, help=words)
+
+
 def _limit_option(command: CommandParser) -> None:
     command.add_argument("-n", type=integer_from(1), default=20, metavar="N", dest="most", help="how many at most (default: 20)")
 
 
 RUN_ACTIONS: tuple[CommandEntry, ...] = (
-    ("list", "list the runs that are kept", "The same as `treadle runs` alone.", _runs_list_options),
-    ("cancel", "end one that waits for a person; the calls that wait aren't run", "", _runs_one_options),
+    ("list", "list stored runs", "The same as `treadle runs` alone.", _runs_list_options),
+    ("cancel", "cancel a run that waits for a user; its pending calls aren't run", "", _runs_one_options),
     (
         "delete",
-        "delete runs, with all that is kept of their content",
-        "The audit keeps that there were calls.",
+        "delete runs with all their stored content",
+        "The audit log still records that there were calls.",
         _runs_delete_options,
     ),
 )
 JOB_ACTIONS: tuple[CommandEntry, ...] = (
-    ("list", "list the jobs that are kept", "The same as `treadle jobs` alone.", _jobs_list_options),
-    ("show", "show one: what it is for, where it stands, what came of it", "", _jobs_one_options),
-    ("watch", "show what happens in one, as it happens", "Looking changes nothing.", _jobs_one_options),
-    ("cancel", "stop one; what it has changed stays", "", _jobs_one_options),
-    ("resume", "go on with one: after a crash, an approval, a failure", "", _jobs_resume_options),
-    ("delete", "delete one that is over, with its run and checkpoints; what it changed stays", "", _jobs_one_options),
+    ("list", "list jobs", "The same as `treadle jobs` alone.", _jobs_list_options),
+    ("show", "show a job: its purpose, state and result", "", _jobs_last_options),
+    ("watch", "show the events of a job as they happen", "It changes nothing.", _jobs_last_options),
+    ("cancel", "stop a job; its changes stay", "", _jobs_one_options),
+    ("resume", "resume a job after a crash, an approval or a failure", "", _jobs_resume_options),
+    ("delete", "delete a finished job with its run and checkpoints; its changes stay", "", _jobs_one_options),
 )
 RETENTION_ACTIONS: tuple[CommandEntry, ...] = (
-    ("show", "list what would be deleted", "The same as `treadle retention` alone.", _json_option),
-    ("apply", "delete it", "A server does so when it starts, and once a day.", _json_option),
+    ("show", "list what would be deleted", "The same as `treadle retention` alone.", _action_json_option),
+    ("apply", "delete it", "A server does this when it starts and once a day.", _action_json_option),
+)
+PERMISSION_ACTIONS: tuple[CommandEntry, ...] = (
+    ("list", "list the permanent permissions", "The same as `treadle permissions` alone.", _permissions_list_options),
+    ("revoke", "have such calls ask for approval again", "Also in runs that are under way.", _permissions_revoke_options),
 )
 TOOL_ACTIONS: tuple[CommandEntry, ...] = (
-    ("list", "list tools as a model is told of them", "", _tool_list_options),
-    ("call", "call one tool by hand", "The policy, the journal and the audit are those of a model's call.", _tool_call_options),
+    ("list", "list tools as a model sees them", "", _tool_list_options),
+    ("show", "show one tool: what it does, its arguments, its effect", "", _tool_show_options),
+    ("call", "call a tool by hand", "Policy, journal and audit log apply as for a model's call.", _tool_call_options),
 )
 MODEL_ACTIONS: tuple[CommandEntry, ...] = (
-    ("list", "list the kinds of models, and what is here", "The same as `treadle models` alone.", _models_list_options),
-    ("pull", "fetch a local model", "A pull that was interrupted goes on where it was.", _models_change_options),
+    ("list", "list kinds of models and local models", "The same as `treadle models` alone.", _action_json_option),
+    ("pull", "download a local model", "An interrupted download continues where it stopped.", _models_change_options),
     ("remove", "remove a local model", "", _models_change_options),
     (
         "probe",
         "find out how a model calls best",
-        "A few questions in each way; the best is used from then on.",
+        "It asks a few questions in each way; the best is used from then on.",
         _models_probe_options,
     ),
 )
+
+
+def _completion_options(command: CommandParser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
+    command.add_argument("words", nargs="*", help=argparse.SUPPRESS)  # what was typed so far; the script passes it
 
 
 def _help_options(command: CommandParser) -> None:
@@ -386,50 +477,57 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat_options),
     (
         "resume",
-        "take a run up again: after a crash, an approval, a failure",
-        "Options replace those it began with.",
+        "resume a run after a crash, an approval or a failure",
+        "Options replace those it started with.",
         _resume_options,
     ),
-    ("runs", "list the runs that are kept; cancel or delete one", "The newest come first.", _runs_options),
-    ("jobs", "list the jobs that are kept; show, watch, cancel, resume or delete one", "The newest come first.", _jobs_options),
-    ("show", "show what happened in a run", "Runs inside of it are indented.", _show_options),
-    ("approve", "say yes to a call that waits", "`treadle resume` then goes on.", _approve_options),
-    ("deny", "say no to a call that waits", "`treadle resume` then goes on.", _deny_options),
+    ("runs", "list stored runs; cancel or delete one", "The newest come first.", _runs_options),
+    ("jobs", "list jobs; show, watch, cancel, resume or delete one", "The newest come first.", _jobs_options),
+    ("show", "show what happened in a run", "Nested runs are indented.", _show_options),
+    ("approve", "approve a call that waits for approval", "`treadle resume` then continues the run.", _approve_options),
+    ("permissions", "list permanent permissions; revoke one", "", _permissions_options),
+    ("deny", "deny a call that waits for approval", "`treadle resume` then continues the run.", _deny_options),
     (
         "settle",
-        "say what became of a call that was running when its process ended",
-        "happened, not-happened or again; `treadle resume` then goes on.",
+        "say what happened to a call whose process was killed",
+        "`treadle resume` then continues the run.",
         _settle_options,
     ),
-    ("fork", "make a new run from the first entries of another", "Nothing runs yet.", _fork_options),
-    ("audit", "list calls from the audit, or verify it", "`treadle audit verify` checks that nothing was changed.", _audit_options),
-    ("stats", "show how often tools are called, how long they take, how often they fail, what they cost", "", _stats_options),
-    ("tool", "list tools, or try one by hand", "", _tool_options),
-    ("parse", "read a model's reply from stdin", "Prints its calls, words and thinking as JSON.", _parse_options),
-    ("models", "list the kinds of models, what is configured and what is here; fetch local ones", "", _models_options),
-    ("settings", "show what counts here of treadle.toml, and where each value comes from", "", _json_option),
-    ("assistants", "list the assistants that are installed", "", _json_option),
+    ("fork", "create a new run from the first entries of another", "It isn't resumed yet.", _fork_options),
+    (
+        "audit",
+        "list calls from the audit log, or verify it",
+        "`treadle audit verify` checks that nothing was changed.",
+        _audit_options,
+    ),
+    ("stats", "show how often tools are called and fail, how long they take and what they cost", "", _stats_options),
+    ("tool", "list tools, show one, or call one by hand", "", _tool_options),
+    ("parse", "parse a model's reply from stdin", "It prints its calls, text and thinking as JSON.", _parse_options),
+    ("models", "list kinds of models and local models; download, remove or probe one", "", _models_options),
+    ("settings", "show the effective settings of this folder, and where each value comes from", "", _json_option),
+    ("assistants", "list the installed assistants", "", _json_option),
     ("serve", "serve the assistants and their pages to browsers and programs", "Ctrl-C stops it.", serve_options),
     (
         "users",
-        "list who may use the server; add, change or remove users",
-        "Without users, it serves this machine alone.",
+        "list users of the server; add, change or remove one",
+        "Without users, the server serves only this machine.",
         users_options,
     ),
-    ("submit", "queue a run for workers to carry out", "Prints its id at once.", submit_options),
-    ("worker", "carry out the runs that are queued", "Until Ctrl-C; others then go on with what is under way.", worker_options),
-    ("schedules", "list the runs that begin by the clock; remove one", "", schedules_options),
-    ("doctor", "look at everything Treadle needs here, and say what to do about what is wrong", "Changes nothing.", _json_option),
-    ("backup", "write all that is kept into one file", "Runs may go on meanwhile.", _backup_options),
+    ("submit", "queue a run for workers", "It prints the run's id at once.", submit_options),
+    ("worker", "execute queued runs", "It runs until Ctrl-C; other workers then continue its runs.", worker_options),
+    ("schedules", "list scheduled runs; remove a schedule", "", schedules_options),
+    ("doctor", "check everything that Treadle needs, and say how to fix problems", "It changes nothing.", _json_option),
+    ("backup", "back up all data into one file", "Runs may continue meanwhile.", _backup_options),
     (
         "restore",
-        "put a backup in the place of what is kept",
-        "Nothing is changed before it was found to be whole.",
+        "restore a backup",
+        "All of it is verified before anything is changed.",
         _restore_options,
     ),
-    ("retention", "list what is older than [retention] allows, or delete it", "Only what is over.", _retention_options),
-    ("mcp", "offer tools to other programs over MCP", "On stdin and stdout, until the client ends.", _mcp_options),
-    ("plugins", "list what installed packages offer", "", _json_option),
+    ("retention", "list data older than [retention] allows, or delete it", "Only finished runs and jobs.", _retention_options),
+    ("mcp", "serve tools to other programs over MCP", "On stdin and stdout, until the client disconnects.", _mcp_options),
+    ("plugins", "list what installed packages provide", "", _json_option),
     ("help", "show the help of a command", "`treadle help environment` lists variables and exit codes.", _help_options),
+    ("completion", "print a shell's completion script", "`source <(treadle completion bash)` uses it.", _completion_options),
     ("version", "print the version", "", _json_option),
 )

@@ -12,7 +12,7 @@ GROUPS: tuple[Group, ...] = (
     (
         "ask",
         (
-            ("ask, chat", "ask one question, or have a conversation (--demo needs no model)"),
+            ("ask, chat", "ask a question, or have a conversation (try --demo)"),
             ("serve", "serve the assistants and their pages (--demo: with samples)"),
             ("assistants", "list the installed assistants; ask one with ask -a NAME"),
         ),
@@ -21,7 +21,7 @@ GROUPS: tuple[Group, ...] = (
         "assistants",
         (
             ("read", "explain a source file or folder"),
-            ("platform", "ask about a running platform, and act on it with your own rights"),
+            ("platform", "ask about a running platform, and act on it as yourself"),
             ("build, debug", "write or fix code in this folder, verified by its tests"),
             ("review, triage", "review a change, or find the cause of a failure"),
             ("diff, patch, undo", "show, export or undo what a coding job changed"),
@@ -37,6 +37,7 @@ GROUPS: tuple[Group, ...] = (
             ("runs, jobs", "list, cancel or delete runs and background jobs"),
             ("show", "show what happened in a run"),
             ("approve, deny", "answer a call that waits for approval"),
+            ("permissions", "list and revoke what is allowed without asking"),
             ("settle", "say what happened to a call whose process was killed"),
             ("resume, fork", "continue a run, or start a new one from its first entries"),
             ("audit, stats", "list and verify the audit log; usage statistics"),
@@ -46,7 +47,7 @@ GROUPS: tuple[Group, ...] = (
         "models and tools",
         (
             ("models", "list providers and local models, download one"),
-            ("tool", "list tools, or call one by hand"),
+            ("tool", "list tools, show one, or call one by hand"),
             ("mcp", "serve tools to other programs over MCP"),
             ("parse", "parse a model's reply from stdin"),
             ("plugins", "list what installed packages provide"),
@@ -63,10 +64,11 @@ GROUPS: tuple[Group, ...] = (
     (
         "this installation",
         (
-            ("doctor, settings", "check everything; show settings and where each value comes from"),
+            ("doctor, settings", "check everything; show settings and their sources"),
             ("backup, restore", "back up all data into one file, or restore it"),
             ("retention", "list or delete data older than [retention] allows"),
-            ("version, help", "print the version, or the help of a command"),
+            ("help, version", "show the help of a command, or the version"),
+            ("completion", "print the completion script for bash, zsh or fish"),
         ),
     ),
 )
@@ -80,6 +82,7 @@ exit codes:
   3    the run waits for an approval or an answer
   130  interrupted (Ctrl-C)
   141  the reader of the output has closed it
+  143  ended by SIGTERM
 """
 
 ENVIRONMENT = """\
@@ -93,8 +96,11 @@ environment:
   TREADLE_ANCHORS   a folder for the audit log's anchors, instead of the data folder
   TREADLE_DEBUG     1 shows the traceback of an error
   NO_COLOR          no colours
+  OTEL_*            OpenTelemetry's own, such as OTEL_EXPORTER_OTLP_ENDPOINT: where spans and metrics are exported to
   <PROVIDER>_API_KEY, <PROVIDER>_BASE_URL, OLLAMA_HOST, HF_ENDPOINT: see `treadle models`
 """
+
+HELP_TOPICS = {"environment": f"{EXIT_CODES}\n{ENVIRONMENT}", "exit-codes": EXIT_CODES}
 
 _HEAD = """\
 usage: treadle COMMAND ...
@@ -102,7 +108,7 @@ usage: treadle COMMAND ...
 Any language model working with any tools, safely and durably.
 """
 _FOOT = """\
-treadle help COMMAND shows a command's options; treadle help environment the variables and exit codes.
+`treadle help COMMAND` shows options, `treadle help environment` variables.
 """
 
 

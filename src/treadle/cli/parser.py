@@ -14,7 +14,7 @@ def integer_from(least: int) -> Callable[[str], int]:
 
     def counted(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} up")
+            raise argparse.ArgumentTypeError(f"{text!r} isn't a whole number from {least} up")
         return int(text)
 
     return counted
@@ -29,7 +29,7 @@ def number_from(least: float) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not math.isfinite(value) or value < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least:g} up")
+            raise argparse.ArgumentTypeError(f"{text!r} isn't a number from {least:g} up")
         return value
 
     return numbered
@@ -50,11 +50,39 @@ class CommandParser(argparse.ArgumentParser):
     An abbreviated option is refused instead of being read as a letter with a value.
     """
 
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.subcommands: dict[str, tuple[str, CommandParser]] = {}  # what each does, and its parser
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Parse the arguments, including long options with a single dash."""
         words = list(args or ())
         end = words.index("--") if "--" in words else len(words)
-        return super().parse_known_args([*map(self._expand_long_option, words[:end]), *words[end:]], namespace)
+        parsed, unknown = super().parse_known_args([*map(self._expand_long_option, words[:end]), *words[end:]], namespace)
+        if unknown:  # reported here, by the command that was typed, and not by `treadle` as a whole
+            self._reject_unknown(unknown)
+        return parsed, unknown
+
+    def _reject_unknown(self, words: list[str]) -> None:
+        """Report what was typed beyond the arguments; suggest options for the first unknown one."""
+        from treadle.tools.name_matching import format_hint, nearest_names  # only a misspelt word pays for it
+
+        option = next((word.partition("=")[0] for word in words if word.startswith("-") and word != "--"), "")
+        if not option:
+            self.error(f"unexpected argument{'s' if len(words) > 1 else ''}: {' '.join(words)}")
+        near = nearest_names(option, [known for known in self._option_string_actions if known.startswith("--")])
+        self.error(f"there is no option {option}. {format_hint(near, ()) if near else ''}".rstrip())
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise for a value or a subcommand that isn't one of the choices, with the likely ones."""
+        if action.choices is None or value in action.choices:
+            return
+        from treadle.tools.name_matching import hint_for
+
+        hint = hint_for(str(value), map(str, action.choices))
+        if action.nargs == argparse.PARSER:
+            raise argparse.ArgumentError(None, f"there is no {str(action.metavar).lower()} {value!r}. {hint}")
+        raise argparse.ArgumentError(action, f"{value!r} isn't one of the choices. {hint}")
 
     def _expand_long_option(self, word: str) -> str:
         name = word[1:].partition("=")[0]
@@ -79,7 +107,11 @@ def add_commands(parent: CommandParser, metavar: str, entries: Sequence[CommandE
     for name, summary, more, fill in entries:
         description = f"{summary[:1].upper()}{summary[1:]}. {more}".rstrip()
         shown = summary.replace("%", "%%")  # argparse formats it once more
-        fill(commands.add_parser(name, help=shown, description=description, formatter_class=_make_formatter, allow_abbrev=False))
+        command = commands.add_parser(
+            name, help=shown, description=description, formatter_class=_make_formatter, allow_abbrev=False
+        )
+        parent.subcommands[name] = summary, command
+        fill(command)
 
 
 def _make_formatter(prog: str) -> argparse.HelpFormatter:

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from treadle.cli.host import host_for_command
+from treadle.cli.host import run_with_host
 from treadle.cli.options import build_parser
 from treadle.cli.parser import CommandEntry, CommandParser, add_commands
 from treadle.cli.runner import run_sync_or_async
@@ -18,7 +18,7 @@ from treadle.plugins.assistants import (
     find_assistants,
 )
 from treadle.settings.reserved import COMMANDS
-from treadle.tools.name_matching import nearest_names
+from treadle.tools.name_matching import format_hint, nearest_names
 
 
 def run(words: list[str], name: str) -> int:
@@ -28,14 +28,24 @@ def run(words: list[str], name: str) -> int:
     if name not in offers:
         _explain_missing(name, found, broken, clashes)
         near = nearest_names(name, [*COMMANDS, *offers])
-        hint = f"; did you mean {' or '.join(near)}?" if near else "."
-        raise SettingsError(f"There is no command {name!r}{hint} `treadle --help` lists them.")
+        hint = f"{format_hint(near, ())} " if near else ""
+        raise SettingsError(f"There is no command {name!r}. {hint}`treadle --help` lists them.")
     args = build_parser(tuple([_parser_entry(offer, name) for offer in offers.values()])).parse_args(words)
     offer = offers[name]
-    run = _find_command(offer, vars(args).get("part", "")).run
+    command = _find_command(offer, vars(args).get("action", ""))
+    run = command.run
     if run is None:
         raise SettingsError(f"The command {name} can't be used: the assistant {offer.assistant.name} doesn't say what it does.")
-    return run_sync_or_async(lambda: run(args, host_for_command(args, offer.assistant.name)))
+    pages = command.pages and not args.no_pager
+    return run_sync_or_async(lambda: run_with_host(args, lambda host: run(args, host), offer.assistant.name, pages=pages))
+
+
+def fill_parser(parser: CommandParser, name: str) -> bool:
+    """Add the options of an assistant's command to a parser; return whether there is such a command."""
+    offer = collect_commands(find_assistants()[0])[0].get(name)
+    if offer is not None:
+        _parser_entry(offer, name)[3](parser)
+    return offer is not None
 
 
 def _find_command(offer: AssistantCommand, part: str) -> Command:
@@ -52,7 +62,7 @@ def _parser_entry(offer: AssistantCommand, typed: str) -> CommandEntry:
             return
         if command.parts:
             add_commands(
-                empty, "PART", [_parser_entry(replace(offer, command=part), part.name) for part in command.parts], required=True
+                empty, "ACTION", [_parser_entry(replace(offer, command=part), part.name) for part in command.parts], required=True
             )
         else:
             add_command_options(empty, offer)

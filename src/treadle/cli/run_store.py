@@ -16,7 +16,7 @@ def home_of_run(run_id: str) -> Home:
     """Return the data folder of a run."""
     home = existing_home()
     if home is None:
-        raise RunNotFound(f"There is no run {run_id}: nothing is kept in {open_home().folder} yet.")
+        raise RunNotFound(f"There is no run {run_id}: nothing is stored in {open_home().folder} yet.")
     return home
 
 
@@ -28,6 +28,11 @@ def account_name() -> str:
         return getuser()
     except (KeyError, OSError):
         return ""
+
+
+async def resolve_run_id(typed: str) -> str:
+    """Return the id of the run that was typed as an id, a unique prefix of one, or `last`."""
+    return await home_of_run(typed).journal.resolve(typed)
 
 
 async def load_run_entries(run_id: str) -> list[Entry]:

@@ -3,18 +3,25 @@
 import asyncio
 import logging
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from treadle.cli.ui.interrupts import exit_if_terminated, on_interrupt
 from treadle.home import close_homes
 
 
 def run_async(work: Coroutine[Any, Any, int]) -> int:
     """Run the coroutine and return the command's exit code."""
-    if not os.environ.get("TREADLE_DEBUG"):
-        logging.getLogger("treadle").addHandler(logging.NullHandler())  # tracebacks are for developers
+    _silence_log()
     return asyncio.run(_run_and_close(work))
+
+
+def _silence_log() -> None:
+    """Keep the log off the screen, unless somebody debugs: a command says itself what went wrong."""
+    if not os.environ.get("TREADLE_DEBUG"):
+        logging.getLogger("treadle").addHandler(logging.NullHandler())
 
 
 def run_sync_or_async(begin: Callable[[], int | Awaitable[int]]) -> int:
@@ -22,6 +29,7 @@ def run_sync_or_async(begin: Callable[[], int | Awaitable[int]]) -> int:
 
     A synchronous one has no event loop around it, so that it may start its own.
     """
+    _silence_log()
     try:
         begun = begin()
     except BaseException:
@@ -35,6 +43,18 @@ async def _await_if_needed(begun: int | Awaitable[int]) -> int:
 
 
 async def _run_and_close(work: Coroutine[Any, Any, int]) -> int:
+    """Run the command. Like Ctrl-C, SIGTERM cancels what is awaited, so that it is left in good order."""
+    task = asyncio.current_task()
+    assert task is not None  # this is a coroutine
+    with on_interrupt(task.cancel, [signal.SIGTERM]) as received:
+        try:
+            return await _run_to_end(work)
+        except asyncio.CancelledError:
+            exit_if_terminated(received)
+            raise
+
+
+async def _run_to_end(work: Coroutine[Any, Any, int]) -> int:
     try:
         return await work
     finally:

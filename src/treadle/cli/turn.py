@@ -1,4 +1,4 @@
-"""One turn of a run, shown as it happens and reported at its end. Ctrl-C or a closed stdout cancels it."""
+"""One turn of a run, shown as it happens and reported at its end. Ctrl-C, SIGTERM or a closed stdout interrupts it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -8,35 +8,56 @@ from typing import Any
 from treadle.agent.agent import Agent
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.event_printer import EventPrinter, JsonEventPrinter
-from treadle.cli.ui.interrupts import on_interrupt
+from treadle.cli.ui.interrupts import exit_if_terminated, on_interrupt
 from treadle.cli.ui.report import print_report
-from treadle.core.seams import Watcher
+from treadle.cli.ui.run_status import RunStatus
+from treadle.core.seams import Journal, Watcher
 from treadle.engine.result import RunResult
+from treadle.engine.setup import Services
+from treadle.runs import Runs
 
 TurnResult = RunResult[Any]
 TurnWork = Callable[[tuple[Watcher, ...]], Coroutine[Any, Any, TurnResult]]
 
 
 class TurnInterrupted(Exception):
-    """Ctrl-C came before there was anything to cancel."""
+    """Ctrl-C came before there was a run to interrupt."""
 
 
-async def take_turn(agent: Agent[Any], run_id: str, face: Display, work: TurnWork) -> TurnResult:
-    """Run the turn, show it, and print its report."""
-    teller = JsonEventPrinter(face.screen) if face.form == "events" else _make_printer(face)
-    began = perf_counter()
-    result = await _run_cancellable(agent, run_id, face, work((teller,)))
+async def take_turn(
+    agent: Agent[Any, Any], run_id: str, face: Display, work: TurnWork, memory: Journal | None = None
+) -> TurnResult:
+    """Run the turn, show it, and print its report. `memory` is the journal of a run that isn't stored."""
+    output = agent.setup.output
+    checked = output is not None and output.grounded  # then an answer is shown once it is checked
+    teller = JsonEventPrinter(face.screen) if face.form == "events" else _make_printer(face, says=not checked)
+    began, received = perf_counter(), list[int]()
+    status = RunStatus()
+    with face.screen.status.showing(status.describe):
+        result = await _run_interruptible(agent, run_id, face, work((status, teller)), received)
     if face.screen.is_broken:
         raise BrokenPipeError
-    print_report(face, result, teller.words, perf_counter() - began)
+    if result is not None:
+        journal = None if memory is None else Services(journal=memory)
+        cut_off = await Runs(journal).interrupted_calls(run_id) if result.interrupted else ()
+        words = "" if checked else teller.words
+        print_report(face, result, words, perf_counter() - began, cut_off, kept=memory is None)
+    else:
+        face.screen.tell("treadle: interrupted before the run had begun.", "yellow")
+    exit_if_terminated(received)
+    if result is None:
+        raise TurnInterrupted
     return result
 
 
-def _make_printer(face: Display) -> EventPrinter:
-    return EventPrinter(face.screen, says=face.form == "text", thinking=face.thinking)
+def _make_printer(face: Display, *, says: bool) -> EventPrinter:
+    return EventPrinter(face.screen, says=says and face.form == "text", thinking=face.thinking)
 
 
-async def _run_cancellable(agent: Agent[Any], run_id: str, face: Display, work: Coroutine[Any, Any, TurnResult]) -> TurnResult:
+async def _run_interruptible(
+    agent: Agent[Any, Any], run_id: str, face: Display, work: Coroutine[Any, Any, TurnResult], received: list[int]
+) -> TurnResult | None:
+    """Return the result, or None where the turn was interrupted before there was a run."""
     task = asyncio.ensure_future(work)
     stopping: list[asyncio.Task[None]] = []  # kept, or it might be collected before it is over
 
@@ -44,14 +65,13 @@ async def _run_cancellable(agent: Agent[Any], run_id: str, face: Display, work: 
         stopping.append(asyncio.ensure_future(_stop_turn(agent, run_id, task)))
 
     face.screen.on_broken = stop
-    with on_interrupt(stop):
+    with on_interrupt(stop) as numbers:
         await asyncio.wait([task])
+    received += numbers
     face.screen.on_broken = None
-    if task.cancelled():
-        raise TurnInterrupted
-    return task.result()
+    return None if task.cancelled() else task.result()
 
 
-async def _stop_turn(agent: Agent[Any], run_id: str, task: "asyncio.Task[TurnResult]") -> None:
-    if not await agent.cancel(run_id):
+async def _stop_turn(agent: Agent[Any, Any], run_id: str, task: "asyncio.Task[TurnResult]") -> None:
+    if not await agent.interrupt(run_id):
         task.cancel()

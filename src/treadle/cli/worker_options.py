@@ -8,27 +8,27 @@ from treadle.settings.reserved import add_model_options
 
 def submit_options(command: CommandParser) -> None:
     """Add the options of `treadle submit`."""
-    command.add_argument("message", nargs="*", metavar="MESSAGE", help="what to ask; - stands for what comes on stdin")
+    command.add_argument("message", nargs="*", metavar="MESSAGE", help="what to ask; piped text is added, and files as @FILE")
     command.add_argument("-a", "--assistant", metavar="NAME", help="whom to ask; `treadle assistants` lists them")
     add_model_options(command.add_argument)
-    command.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told besides; @FILE reads it from a file")
+    command.add_argument(
+        "-i", "--instructions", metavar="TEXT", help="further instructions for the model; @FILE reads them from a file"
+    )
     command.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
-    command.add_argument("--user", default="", help="on whose behalf")
-    command.add_argument("--no-person", action="store_true", help="nobody will be there: deny what would be asked")
-    command.add_argument("--at", metavar="TIME", help="not before then: 2026-11-16T07:00, or 10m, 2h, 1d from now")
+    command.add_argument("--user", default="", help="the user on whose behalf to act")
+    command.add_argument("--no-person", action="store_true", help="deny calls that need approval")
+    command.add_argument("--at", metavar="TIME", help="the earliest start: 2026-11-16T07:00, or 10m, 2h, 1d from now")
     command.add_argument("--resume", metavar="RUN", help="queue this run again, after a failure or an approval")
-    command.add_argument("--every", metavar="CRON", help="begin such a run again and again: '0 7 * * *' is every day at seven")
-    command.add_argument("--zone", metavar="ZONE", default="UTC", help="whose clocks --every goes by: Europe/Zurich (default: UTC)")
-    command.add_argument("--name", metavar="NAME", default="", help="what the schedule of --every is called")
+    command.add_argument("--every", metavar="CRON", help="start such a run on a schedule: '0 7 * * *' is every day at seven")
+    command.add_argument("--zone", metavar="ZONE", default="UTC", help="the time zone of --every: Europe/Zurich (default: UTC)")
+    command.add_argument("--name", metavar="NAME", default="", help="the name of the schedule")
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def worker_options(command: CommandParser) -> None:
     """Add the options of `treadle worker`."""
-    command.add_argument(
-        "--at-once", type=integer_from(1), metavar="N", help="runs at the same time (default: worker.at_once, else 4)"
-    )
-    words = "seconds of silence after which others take its runs over (default: worker.lease, else 10)"
+    command.add_argument("--at-once", type=integer_from(1), metavar="N", help="concurrent runs (default: worker.at_once, else 4)")
+    words = "seconds of silence after which other workers take over its runs (default: worker.lease, else 10)"
     command.add_argument("--lease", type=number_from(0.5), metavar="S", help=words)
     command.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
@@ -49,6 +49,6 @@ def _remove_options(action: CommandParser) -> None:
 
 
 SCHEDULE_ACTIONS: tuple[CommandEntry, ...] = (
-    ("list", "list what begins by the clock, and when it is next due", "The same as `treadle schedules` alone.", _list_options),
-    ("remove", "remove one; what it has begun goes on", "", _remove_options),
+    ("list", "list schedules and when each is next due", "The same as `treadle schedules` alone.", _list_options),
+    ("remove", "remove a schedule; runs that it started continue", "", _remove_options),
 )

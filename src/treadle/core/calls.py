@@ -10,6 +10,8 @@ from msgspec import Struct, field
 Effect = Literal["read", "write", "destroy"]
 Retry = Literal["read", "idempotent", "keyed", "checkable", "once"]
 Trust = Literal["trusted", "untrusted"]
+
+REPEATABLE: frozenset[Retry] = frozenset(("read", "idempotent", "keyed"))  # a call that may run again, whatever became of it
 MediaKind = Literal["image", "audio", "document"]
 Settling = Literal[
     "happened",  # it took effect, and never runs again

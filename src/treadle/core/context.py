@@ -5,17 +5,25 @@ It holds no engine: the two things a tool can do through it (call another tool, 
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import copy
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from treadle.core.messages import History, text_of
 from treadle.core.requests import Usage
 
-Deps = TypeVar("Deps")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    DepsT_co = TypeVar("DepsT_co", default=object, covariant=True)
+else:
+    from typing import TypeVar
+
+    DepsT_co = TypeVar("DepsT_co", covariant=True)
+
 _NOTHING = Usage()
 
 
-class RunContext(Generic[Deps]):
-    """The run a tool is called in. Left out of the tool's schema; `RunContext[MyDeps]` types `deps`."""
+class RunContext(Generic[DepsT_co]):
+    """The run a tool is called in. Left out of the tool's schema; `RunContext[MyDeps]` types `deps`, else an `object`."""
 
     __slots__ = (
         "_call",
@@ -38,7 +46,7 @@ class RunContext(Generic[Deps]):
     def __init__(
         self,
         *,
-        deps: Deps = None,
+        deps: DepsT_co = None,
         run_id: str = "",
         call_id: str = "",
         tool_name: str = "",
@@ -70,7 +78,7 @@ class RunContext(Generic[Deps]):
         self._progress = progress
         self._run = run  # the engine's own, for agents that are tools of other agents
 
-    def with_credentials(self, credentials: Mapping[str, str]) -> "RunContext[Deps]":
+    def with_credentials(self, credentials: Mapping[str, str]) -> "RunContext[DepsT_co]":
         """Return the same context with other credentials."""
         made = copy(self)
         made.credentials = credentials
@@ -81,7 +89,7 @@ class RunContext(Generic[Deps]):
         """What the model has said in the reply that makes this call; it isn't in the history yet."""
         return text_of(self._parts)
 
-    async def call(self, name: str, **arguments: Any) -> Any:
+    async def call(self, name: str, /, **arguments: Any) -> Any:
         """Call another tool of this run: same policy, journal and audit as if the model had asked."""
         if self._call is None:
             raise RuntimeError(f"{self.tool_name or 'This tool'} was called outside of a run, so it can't call {name}.")

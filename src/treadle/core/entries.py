@@ -12,12 +12,25 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Result, Settling, Verdict
 from treadle.core.errors import JournalDamaged
-from treadle.core.messages import Message, Part, ReplyPart, Text
-from treadle.core.requests import Finish, Usage
+from treadle.core.grants import Grant, GrantTerms
+from treadle.core.messages import Message, Part, ReplyPart, Summary, Text
+from treadle.core.requests import Finish, ToolDecision, Usage
 
 VERSION = 2  # 1 had untrusted content between the marks that a model reads it with
 
 Stopped = Literal["answered", "limit", "waiting", "cancelled", "failed"]
+
+
+ValueKind = Literal["number", "time", "date", "name", "id", "quote"]
+
+
+class UngroundedValue(Struct, frozen=True):
+    """A value of an answer, from `start` to `end`, that is in no tool result, no message and no instruction."""
+
+    start: int
+    end: int
+    text: str
+    kind: ValueKind
 
 
 class _Entry(Struct, frozen=True, tag_field="kind", kw_only=True, omit_defaults=True):
@@ -28,30 +41,54 @@ class _Entry(Struct, frozen=True, tag_field="kind", kw_only=True, omit_defaults=
 class Opened(_Entry, frozen=True, tag="opened"):
     """A run began. `origin` is what a face needs to set the same agent up again, in its own words.
 
-    `tainted` is that the run it is inside of had read untrusted content before it asked for this one.
+    `within` is the call of the run `parent` that a nested run is carried out in. `tainted` is that the run it is inside of
+    had read untrusted content before it asked for this one.
     """
 
     agent: str = ""
     model: str = ""
     user: str = ""
     parent: str = ""
+    within: str = ""
     origin: dict[str, Any] = {}
     history: tuple[Message, ...] = ()
     tainted: bool = False
 
 
 class Said(_Entry, frozen=True, tag="said"):
-    """A person said something: a turn begins. `parts` has all of it where it is more than words; `text` then has labels."""
+    """A person said something: a turn begins. `parts` has all of it where it is more than words; `text` then has labels.
+
+    `id` is the sender's own, by which the same message is recognized if it is sent again; empty where there is none.
+    """
 
     text: str
     parts: tuple[Text | Media, ...] = ()
+    id: str = ""
+
+
+class Steered(_Entry, frozen=True, tag="steered"):
+    """The user sent a message while a turn was running. The model doesn't read it before it is `Delivered`.
+
+    `text` and `parts` are as in `Said`. An `id` that the run has already is the same message, sent again.
+    """
+
+    id: str
+    text: str
+    parts: tuple[Text | Media, ...] = ()
+
+
+class Delivered(_Entry, frozen=True, tag="delivered"):
+    """The steering messages with these ids joined the conversation, between two rounds."""
+
+    message_ids: tuple[str, ...]
 
 
 class Replied(_Entry, frozen=True, tag="replied"):
     """The model replied. A reply may come in pieces: `more` says that this one isn't the last.
 
     `last` says that it was asked for an answer without tools, so calls in it don't count. `notices` say what people should know
-    about how it came about.
+    about how it came about. `seconds` is how long it took, from the request on. `continues` says that it was cut at the output
+    limit, and that the next reply has the rest of it. `decision` is whether a model that was asked first if a tool fits called one.
     """
 
     parts: tuple[ReplyPart, ...]
@@ -61,22 +98,37 @@ class Replied(_Entry, frozen=True, tag="replied"):
     usage: Usage = Usage()
     model: str = ""
     notices: tuple[str, ...] = ()
+    seconds: float = 0.0
+    continues: bool = False
+    decision: ToolDecision | None = None
 
 
 class Called(_Entry, frozen=True, tag="called"):
-    """A running tool asked for another tool; `within` is its own call."""
+    """A running tool asked for another tool; `within` is its own call.
+
+    Of a tool that works in the `background`, it is the work itself: `within` is the model's call, which has returned already.
+    """
 
     call: Call
     within: str
+    background: bool = False
 
 
 class Judged(_Entry, frozen=True, tag="judged"):
-    """A call was read and judged. `call` is what will run; `mended` says what was put right; `note` is added to its result."""
+    """A call was read and judged. `call` is what will run; `mended` says what was put right; `note` is added to its result.
+
+    `partial` are the arguments of a call that was cut at the output limit, as far as they came: another call may send the rest.
+    `grant` is the remembered approval that the verdict is by. `terms` are what an answer can be remembered for, where a person is
+    asked; without them, only this call can be approved.
+    """
 
     call: Call
     verdict: Verdict
     mended: str = ""
     note: str = ""
+    partial: str = ""
+    grant: Grant | None = None
+    terms: GrantTerms | None = None
 
 
 class Previewed(_Entry, frozen=True, tag="previewed"):
@@ -88,12 +140,18 @@ class Previewed(_Entry, frozen=True, tag="previewed"):
 
 
 class Approved(_Entry, frozen=True, tag="approved"):
-    """A person approved a call: exactly these arguments, by their digest, unless they edited them."""
+    """A person approved a call: exactly these arguments, by their digest, unless they edited them.
+
+    `grant` is what they allowed besides, for this conversation or always. `covered` is the id of the grant that answered in their
+    place, given after the call was judged.
+    """
 
     call_id: str
     by: str = ""
     digest: str = ""
     arguments: dict[str, Any] | None = None
+    grant: Grant | None = None
+    covered: str = ""
 
 
 class Refused(_Entry, frozen=True, tag="refused"):
@@ -133,7 +191,9 @@ class Returned(_Entry, frozen=True, tag="returned"):
 
     `seconds` is how long it took, `cached` that it wasn't carried out again, `usage` what nested runs spent in it,
     `kept` where the whole of a shortened result is, `revealed` which tools it showed the model, `final` that its arguments
-    are the answer of the run.
+    are the answer of the run, or `output` is, where a function or a validator made another one of them. `rejected` says that it
+    is an answer that was rejected, `about` has the call in the background whose result it has. `handoff` is the agent that goes
+    on with the run after this round.
     """
 
     result: Result
@@ -143,19 +203,47 @@ class Returned(_Entry, frozen=True, tag="returned"):
     kept: str = ""
     revealed: tuple[str, ...] = ()
     final: bool = False
+    about: tuple[str, ...] = ()
+    output: dict[str, Any] | str | None = None
+    rejected: bool = False
+    handoff: str = ""
 
 
 class Noted(_Entry, frozen=True, tag="noted"):
-    """The engine has something to tell the model with the next request, and only then; nothing, if time ran out."""
+    """The engine has something to tell the model with the next request, and only then; nothing, if time ran out.
+
+    `about` are the calls in the background that it says have ended. `ungrounded` are the values for which the answer before it is
+    asked for again.
+    """
 
     text: str
     usage: Usage = Usage()  # of a request that was given up
+    about: tuple[str, ...] = ()
+    ungrounded: tuple[UngroundedValue, ...] = ()
 
 
 class Shortened(_Entry, frozen=True, tag="shortened"):
     """The conversation outgrew the model; the results of these calls were shortened in what it reads."""
 
     call_ids: tuple[str, ...]
+
+
+class Compacted(_Entry, frozen=True, tag="compacted"):
+    """The conversation outgrew the model: `summary` stands for the first `messages` messages in what it reads from now on."""
+
+    messages: int
+    summary: Summary
+    reason: Literal["window", "requested"] = "window"
+    model: str = ""  # that wrote the notes; empty where they are an outline made without one
+    usage: Usage = Usage()
+
+
+class Overflowed(_Entry, frozen=True, tag="overflowed"):
+    """The model's server refused a request as too long; `size` is that of the history, in characters."""
+
+    size: int
+    reason: str = ""
+    usage: Usage = Usage()
 
 
 class Resumed(_Entry, frozen=True, tag="resumed"):
@@ -170,18 +258,35 @@ class Forked(_Entry, frozen=True, tag="forked"):
 
 
 class Finished(_Entry, frozen=True, tag="finished"):
-    """The turn is over: how, with which words, and why where it isn't an answer."""
+    """The turn is over: how, with the model's last words, and why where it isn't an answer.
+
+    `output` is the structured answer, an object; or a text that was accepted in its place. `limit` is the field of `Limits` that it
+    stopped at. `ungrounded` are the values of `text` that nothing vouches for, also after it was asked for again. A turn that was
+    `interrupted` is cancelled for now: its calls are left as they are, and it can be resumed. `running` has the calls that were cut
+    off then, and the seconds that each had taken.
+    """
 
     stopped: Stopped
     text: str = ""
     output: Any = None
     reason: str = ""
+    limit: str = ""
     usage: Usage = Usage()  # of requests that brought no reply
+    ungrounded: tuple[UngroundedValue, ...] = ()
+    interrupted: bool = False
+    running: dict[str, float] = {}
+
+    @property
+    def resumable(self) -> bool:
+        """Whether `resume` goes on with the turn; otherwise it is over."""
+        return self.interrupted or self.stopped in ("waiting", "failed")
 
 
 Entry = (
     Opened
     | Said
+    | Steered
+    | Delivered
     | Replied
     | Called
     | Judged
@@ -194,6 +299,8 @@ Entry = (
     | Returned
     | Noted
     | Shortened
+    | Compacted
+    | Overflowed
     | Resumed
     | Forked
     | Finished
@@ -226,10 +333,14 @@ def _upgrade(entry: Entry) -> Entry:
         case Returned() if entry.result.untrusted:
             return replace(entry, result=_without_marks(entry.result), v=VERSION)
         case Opened() if entry.history:
-            history = [replace(said, parts=tuple(map(_without_marks, said.parts))) for said in entry.history]
-            return replace(entry, history=tuple(history), v=VERSION)
+            return replace(entry, history=upgrade_messages(entry.history), v=VERSION)
         case _:
             return replace(entry, v=VERSION)
+
+
+def upgrade_messages(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return messages of an older format as ones of this format."""
+    return tuple([replace(message, parts=tuple(map(_without_marks, message.parts))) for message in messages])
 
 
 def _without_marks(part: Part) -> Any:

@@ -25,7 +25,11 @@
     │   └── WrongKey             encrypted with a key that isn't here
     ├── ContextNotFound          what a conversation is to be about isn't there, or isn't this person's
     ├── ApprovalError            nothing to answer, expired, not what was asked, or other arguments than were shown
-    └── RunFailed                raised by `result.output` of a run that failed
+    └── RunStopped               raised by `result.output` of a run that has no answer; `result` is that result
+        ├── RunWaiting           a call of it waits for a person
+        ├── LimitReached         it stopped at a limit
+        ├── RunCancelled
+        └── RunFailed
 
 What a *model* did wrong is never one of these: it gets a result with a problem. `ToolProblem` is for authors of tools.
 """
@@ -150,8 +154,28 @@ class ApprovalError(TreadleError):
     """Nothing to answer, expired, not what was asked, or other arguments than were shown."""
 
 
-class RunFailed(TreadleError):
-    """A run ended without an answer."""
+class RunStopped(TreadleError):
+    """A run has no answer: it waits, or ended without one. `result` is its `RunResult`."""
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class RunWaiting(RunStopped):
+    """A run waits for a person: `result.approvals` are the calls in question."""
+
+
+class LimitReached(RunStopped):
+    """A run stopped at a limit."""
+
+
+class RunCancelled(RunStopped):
+    """A run was cancelled."""
+
+
+class RunFailed(RunStopped):
+    """A run failed."""
 
 
 class ToolProblem(Exception):

@@ -1,21 +1,60 @@
 """Transient events of a run, for watchers. Nothing depends on their being received; what must last is an entry."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from treadle.core.calls import Call, Result, Verdict
+from treadle.core.entries import UngroundedValue
+from treadle.core.grants import Patterns
 from treadle.core.requests import Usage
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class _Event(Struct, frozen=True, tag_field="event", kw_only=True):
-    run_id: str = ""
+    ResultT = TypeVar("ResultT", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    ResultT = TypeVar("ResultT", covariant=True)
+
+
+class PathStep(Struct, frozen=True):
+    """One level of nesting: the call of run `run_id` that an agent runs in, and the agent's name."""
+
+    run_id: str
+    call_id: str
+    agent: str
+
+
+class _Event(Struct, frozen=True, tag_field="event", kw_only=True, omit_defaults=True):
+    """What all events have. `path` leads from the outermost run to that of a nested agent; it is empty for the outermost.
+
+    Clients of the HTTP API read the other fields without asking whether they are there: a factory's value is always written.
+    """
+
+    run_id: str = field(default_factory=str)
+    path: tuple[PathStep, ...] = ()
 
 
 class RunStarted(_Event, frozen=True, tag="run_started"):
     """A turn begins, or a run is resumed."""
 
-    resumed: bool = False
+    resumed: bool = field(default_factory=bool)
+
+
+class MessageReceived(_Event, frozen=True, tag="message_received"):
+    """The user sent a message during the turn. The model reads it once it is delivered."""
+
+    message_id: str
+    text: str
+
+
+class MessageDelivered(_Event, frozen=True, tag="message_delivered"):
+    """A message that was received during the turn joined the conversation."""
+
+    message_id: str
+    text: str
 
 
 class ModelAsked(_Event, frozen=True, tag="model_asked"):
@@ -33,10 +72,34 @@ class ModelRetried(_Event, frozen=True, tag="model_retried"):
     reason: str
 
 
+class ModelProgressed(_Event, frozen=True, tag="model_progressed"):
+    """How far the model is with its reply (`Progress`): its `stage`, and `done` of `total`, which is 0 where it isn't known.
+
+    `request` counts the requests that a plan makes for one reply.
+    """
+
+    stage: Literal["waiting", "loading", "reading", "writing"]
+    done: float = field(default_factory=float)
+    total: float = field(default_factory=float)
+    request: int = field(default_factory=int)
+
+
 class ModelNoticed(_Event, frozen=True, tag="model_noticed"):
     """Something about how a reply comes about: a parameter that the model doesn't take was dropped, another model took over."""
 
     text: str
+
+
+class NoToolFit(_Event, frozen=True, tag="no_tool_fit"):
+    """The model was asked whether a tool fits and thought not, so it answers without one. `probability` is that one fits."""
+
+    probability: float
+
+
+class AnswerUngrounded(_Event, frozen=True, tag="answer_ungrounded"):
+    """An answer has values that no tool result has, and is asked for again. What was shown of it no longer counts."""
+
+    values: tuple[UngroundedValue, ...]
 
 
 class TextArrived(_Event, frozen=True, tag="text_arrived"):
@@ -75,14 +138,14 @@ class CallJudged(_Event, frozen=True, tag="call_judged"):
 
     call: Call
     verdict: Verdict
-    mended: str = ""
+    mended: str = field(default_factory=str)
 
 
 class CallStarted(_Event, frozen=True, tag="call_started"):
     """A call is being executed, since `at`: seconds since 1970, by the engine's clock. Arguments are redacted."""
 
     call: Call
-    at: float = 0.0
+    at: float = field(default_factory=float)
 
 
 class CallProgressed(_Event, frozen=True, tag="call_progressed"):
@@ -92,12 +155,21 @@ class CallProgressed(_Event, frozen=True, tag="call_progressed"):
     text: str
 
 
+class CallRetried(_Event, frozen=True, tag="call_retried"):
+    """A call raised and is tried again after `wait` seconds; `attempt` is the one that failed."""
+
+    call_id: str
+    attempt: int
+    wait: float
+    reason: str
+
+
 class CallReturned(_Event, frozen=True, tag="call_returned"):
     """A call returned."""
 
     result: Result
     seconds: float
-    cached: bool = False
+    cached: bool = field(default_factory=bool)
 
 
 class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
@@ -106,22 +178,28 @@ class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
     call: Call
     reason: str
     digest: str
-    preview: str = ""
-    unclear: bool = False
-    began_at: float = 0.0
+    preview: str = field(default_factory=str)
+    unclear: bool = field(default_factory=bool)
+    began_at: float = field(default_factory=float)
+    patterns: tuple[Patterns, ...] = field(default_factory=tuple)  # what can be allowed besides this call, best first
 
 
-class RunEnded(_Event, frozen=True, tag="run_ended"):
+class RunEnded(_Event, Generic[ResultT], frozen=True, tag="run_ended"):
     """The turn is over; `result` is what `run` returns."""
 
-    result: Any
+    result: ResultT
 
 
 Event = (
     RunStarted
+    | MessageReceived
+    | MessageDelivered
     | ModelAsked
     | ModelRetried
+    | ModelProgressed
     | ModelNoticed
+    | NoToolFit
+    | AnswerUngrounded
     | TextArrived
     | OutputArrived
     | ThinkingArrived
@@ -130,7 +208,8 @@ Event = (
     | CallJudged
     | CallStarted
     | CallProgressed
+    | CallRetried
     | CallReturned
     | ApprovalNeeded
-    | RunEnded
+    | RunEnded[ResultT]
 )

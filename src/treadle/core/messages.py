@@ -28,7 +28,34 @@ class Thinking(Struct, frozen=True, tag_field="part", tag="thinking"):
     signature: str = ""
 
 
-Part = Text | Thinking | Opaque | Media | Call | Result
+class Summary(Struct, frozen=True, tag_field="part", tag="summary"):
+    """What a compacted conversation was about: the user's messages in their own words, and notes on the rest.
+
+    `omitted` is how many of the user's messages after the first were left out. `untrusted` says that untrusted content was read
+    before the notes were made, so that they may repeat some of it.
+    """
+
+    said: tuple[str, ...] = ()
+    notes: str = ""
+    untrusted: bool = False
+    omitted: int = 0
+
+    @property
+    def text(self) -> str:
+        """All of it, for a model."""
+        return summary_text(self, self.notes)
+
+
+def summary_text(summary: Summary, notes: str) -> str:
+    """Return a summary as text, with its notes as given. The user's messages stay apart: they alone are instructions."""
+    lines = [f"{number + (summary.omitted if number > 1 else 0)}. {text}" for number, text in enumerate(summary.said, 1)]
+    if summary.omitted:
+        lines.insert(1, f"[… {summary.omitted} left out]")
+    user = "The user's messages so far, in their own words:\n" + "\n".join(lines) + "\n\n" if lines else ""
+    return f"[The beginning of this conversation was compacted.]\n\n{user}Notes on what happened:\n{notes}"
+
+
+Part = Text | Thinking | Opaque | Media | Call | Result | Summary
 ReplyPart = Text | Thinking | Opaque | Written
 
 
@@ -63,7 +90,7 @@ def message_size(message: Message) -> int:
 
 def _part_size(part: Part) -> int:
     match part:
-        case Text() | Thinking():
+        case Text() | Thinking() | Summary():
             return len(part.text)
         case Opaque():
             return len(part.json)
@@ -158,6 +185,8 @@ class History(Sequence[Message]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Message]: ...
     def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        if isinstance(index, int) and 0 <= index < self._length:  # without a copy of them all
+            return self._shared.messages[index]
         return self._shared.messages[: self._length][index]
 
     def __iter__(self) -> Iterator[Message]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Opaque, Written, media_kind
 from treadle.core.messages import History
 
-Finish = Literal["done", "calls", "length", "filtered", "broken", "paused"]
+Finish = Literal["done", "calls", "length", "window", "filtered", "broken", "paused"]  # "window": the context window was full
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 Structured = Literal["no", "without_tools", "yes"]
 
@@ -81,13 +81,29 @@ def merge_options(base: Options, own: Options) -> Options:
     return replace(base, **set_here)
 
 
+class Progress(Struct, frozen=True):
+    """How far a model is with a reply, for people who wait. Nothing depends on it.
+
+    stage    "waiting" for its server, "loading" the model, "reading" the prompt, "writing" the reply
+    done     the loaded share, the tokens read or the tokens written: nearly every server streams one at a time
+    total    what `done` amounts to in the end; 0 where that isn't known
+    request  which request to the model it is, where a plan makes several for one reply; else 0
+    """
+
+    stage: Literal["waiting", "loading", "reading", "writing"]
+    done: float = 0
+    total: float = 0
+    request: int = 0
+
+
 class Request(Struct, frozen=True):
     """One request to a model. `note` is a line for this request only, after the history and not part of it.
 
     `shape` is a JSON schema that the server holds the reply to, for models whose traits say that theirs can. `fixed` is how many
     messages at the beginning of the history are the same in every request like this one, for servers that can read them once.
     `must_call` says that the answer is a call too, so that words alone are none. `blobs` gives the bytes of media by their hash,
-    where there are media in the history.
+    where there are media in the history. `progress` is a callback for how far the reply is, where somebody watches; it is called in
+    the event loop.
     """
 
     instructions: str
@@ -99,6 +115,7 @@ class Request(Struct, frozen=True):
     fixed: int = 0
     must_call: bool = False
     blobs: Callable[[str], bytes] | None = None
+    progress: Callable[[Progress], None] | None = None
 
 
 class Usage(Struct, frozen=True):
@@ -136,7 +153,8 @@ class Traits(Struct, frozen=True):
     `streams` says that time may pass between two deltas of a reply, so that it is worth starting calls before its end.
     For models without native calls: `dialect` is how it writes calls, `thinks` says that its replies begin inside a thought,
     `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
-    `reasons` says that it thinks before it answers, and that this counts against the output's limit.
+    `reasons` says that it thinks before it answers, and that this counts against the output's limit. `guided` says that a plan
+    decides what it is asked, so that it can't be asked for anything else.
 
     `structured_output` says whether its server can be given the schema of the answer (`Request.shape`), so that no tool has to
     stand in for it: always, or only where no tools are on offer.
@@ -153,6 +171,7 @@ class Traits(Struct, frozen=True):
     holds: bool = False
     flat: bool = False
     reasons: bool = False
+    guided: bool = False
     modalities: frozenset[str] | None = None
     structured_output: Structured = "no"
 
@@ -200,16 +219,27 @@ class Notice(Struct, frozen=True):
     text: str
 
 
+class ToolDecision(Struct, frozen=True):
+    """Whether a model that was asked first if a tool fits then called one, and how probable it thought that one fits."""
+
+    probability: float
+    called: bool
+
+
 class ReplyEnded(Struct, frozen=True):
     """The reply is over: why, and its usage. Always the last delta; a reply without it was interrupted.
 
+    `model` is the name that it is used by here, `response_model` the name that its server states in the response.
     `chances` are the tokens the reply might have begun with, and the log probability of each, where that was requested.
+    `decision` is what the model decided about calling, where it was asked that first.
     """
 
     finish: Finish
     usage: Usage = Usage(requests=1)
     model: str = ""
     chances: dict[str, float] = {}
+    response_model: str = ""
+    decision: ToolDecision | None = None
 
 
 Delta = TextDelta | ThinkingDelta | Opaque | Notice | CallDelta | CallDone | ReplyEnded

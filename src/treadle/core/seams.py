@@ -6,6 +6,7 @@ Toolset    toolsets/    a source that lists and calls tools
 Policy     guard/       allow, deny or ask
 Journal    stores/      memory, SQLite, PostgreSQL; so are Audit, Cache and ResultStore
 Blobs      stores/      memory, files
+GrantStore stores/      a file
 Embedder   retrieval/   embeddings: builtin, endpoint, hashed
 Watcher                 any callable
 """
@@ -20,6 +21,7 @@ from treadle.core.calls import Call, Preview, Verdict, Written
 from treadle.core.context import RunContext
 from treadle.core.entries import Entry
 from treadle.core.events import Event
+from treadle.core.grants import Grant
 from treadle.core.requests import Delta, Request, ToolSpec, Traits
 from treadle.core.tool import Tool
 
@@ -113,6 +115,22 @@ class Reconciles(Protocol):
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Return the result of an interrupted call if it happened, None if it didn't."""
+        ...
+
+
+class Prepares(Protocol):
+    """A toolset whose tools are decided for each request also implements this."""
+
+    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
+        """Return the tools for the next request: some of `tools()`, by the same names, as they are or described otherwise."""
+        ...
+
+
+class ForRun(Protocol):
+    """A toolset that differs from run to run also implements this."""
+
+    async def for_run(self, context: RunContext[Any]) -> "Toolset":
+        """Return the toolset of one run, which is entered, used and exited instead."""
         ...
 
 
@@ -242,6 +260,22 @@ class Blobs(Protocol):
 
     def get(self, sha256: str) -> bytes:
         """Return the bytes with this hash. Raises `MediaMissing` where they aren't stored here."""
+        ...
+
+
+class GrantStore(Protocol):
+    """Stores what a user has allowed for always. May be called in any thread."""
+
+    def load(self) -> Sequence[Grant]:
+        """Return all grants. Raises `SettingsError` where they can't be read."""
+        ...
+
+    def add(self, grant: Grant) -> None:
+        """Add a grant, unless it is there. It is safe on disk when this returns."""
+        ...
+
+    def revoke(self, grant_id: str) -> Grant:
+        """Remove a grant and return it. Raises `ApprovalError` where there is none."""
         ...
 
 

@@ -34,6 +34,19 @@ class ToolResult(Struct, frozen=True):
         return self.content if isinstance(self.content, str) else "\n".join([str(part) for part in self.content])
 
 
+class RetryPolicy(Struct, frozen=True):
+    """How often a call that raised is tried again before the model reads the problem.
+
+    times    further tries after the first
+    seconds  the delay before the second try, doubled for each further one, with jitter
+    on       the exceptions that are worth another try; a `ToolProblem`, which is for the model, only if it is listed here
+    """
+
+    times: int = 2
+    seconds: float = 0.5
+    on: tuple[type[Exception], ...] = (Exception,)
+
+
 class Tool(Struct, frozen=True):
     """One ability. `spec` is what the model sees; the rest is for the engine and the policy, and no model sees it.
 
@@ -47,6 +60,8 @@ class Tool(Struct, frozen=True):
     sends_to    the third party that a call sends its arguments to, also one that only reads; empty if there is none, None if
                 unspecified, and then the words of its name decide (see `guard.outbound`)
     threaded    it runs in a thread, which can't be stopped at the timeout, only given up
+    background  a call returns at once, and its work goes on while the model does; its result is read later
+    retries     whether a call that raised is tried again; only where its retry class allows that (see `loop.retry`)
     """
 
     spec: ToolSpec
@@ -60,11 +75,23 @@ class Tool(Struct, frozen=True):
     toolset: str = ""
     sends_to: str | None = None
     effects: Mapping[str, Effect] = {}
+    retries: RetryPolicy | None = None
+    background: bool = False
 
     @property
     def name(self) -> str:
         """The name the model calls it by."""
         return self.spec.name
+
+    def changed(self, *, description: str | None = None, parameters: dict[str, Any] | None = None) -> "Tool":
+        """Return a copy that is described otherwise to the model."""
+        spec = self.spec
+        new = replace(
+            spec,
+            description=spec.description if description is None else description,
+            parameters=spec.parameters if parameters is None else parameters,
+        )
+        return replace(self, spec=new)
 
     @property
     def parameters(self) -> dict[str, Any]:

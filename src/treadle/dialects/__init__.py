@@ -5,9 +5,37 @@ its names is requested.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Dialect
+from treadle.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from treadle.dialects.dialect import TextDialect
+    from treadle.dialects.formats.tagged_json import JsonFrame, json_form
+    from treadle.dialects.json_spelling import JsonSpelling, json_lesson
+
+_HOMES = {
+    "JsonFrame": "treadle.dialects.formats.tagged_json",
+    "JsonSpelling": "treadle.dialects.json_spelling",
+    "TextDialect": "treadle.dialects.dialect",
+    "json_form": "treadle.dialects.formats.tagged_json",
+    "json_lesson": "treadle.dialects.json_spelling",
+}
+
+__all__ = [
+    "Dialect",
+    "JsonFrame",
+    "JsonSpelling",
+    "TextDialect",
+    "auto_dialect",
+    "dialect_names",
+    "find_dialect",
+    "get_dialect",
+    "json_form",
+    "json_lesson",
+]
 
 _MODULES = {
     "apertus_json": "tagged_json",
@@ -99,3 +127,6 @@ def auto_dialect(*, strict: bool) -> Dialect:
     `strict` is for models with native calling that may write a call as text all the same.
     """
     return import_module("treadle.dialects.fallback").FallbackDialect() if strict else get_dialect("auto")
+
+
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

@@ -1,13 +1,14 @@
 """Parses JSON that is still being written, as far as it is certain: for showing a structured answer while it streams.
 
-Pure. Incomplete parts are left out, except a string value, whose beginning is shown. Never used for calls: those are read
-when they are complete.
+Pure. Incomplete parts are left out, except a string value, whose beginning is shown. Calls are read when they are complete; of one
+that was cut at the output limit, `find_cut_string` returns where, so that the rest can be sent in another call.
 """
 
 import re
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from treadle.dialects.json_repair import MAX_DEPTH
 
@@ -23,6 +24,32 @@ def read_partial(text: str) -> Any:
         return msgspec.json.decode(scan.closed())
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
+
+
+class CutString(Struct, frozen=True):
+    """A JSON text that was cut within a string: what is before the string, its value so far, and what closes the text after it."""
+
+    before: str
+    value: str
+    after: str
+
+    def begun(self, rest: str = "") -> str:
+        """Return the text with more of the value, still open."""
+        return self.before + msgspec.json.encode(self.value + rest).decode()[:-1]
+
+    def closed(self, rest: str) -> str:
+        """Return the text with the rest of the value, as complete JSON."""
+        return f'{self.begun(rest)}"{self.after}'
+
+
+def find_cut_string(text: str) -> CutString | None:
+    """Return where a text was cut within a string value; None where it was cut elsewhere, or is no JSON."""
+    scan = _PartialScan(text)
+    cut = scan.cut_string()
+    if cut is None or read_partial(text) is None:
+        return None
+    before, tail, after = cut
+    return CutString(before, msgspec.json.decode(tail), after)
 
 
 class _PartialScan:
@@ -44,6 +71,11 @@ class _PartialScan:
         """Return the text up to where it is certain, with its brackets closed."""
         at, closers = self._cut
         return f"{self._text[:at]}{self._tail}{closers}"
+
+    def cut_string(self) -> tuple[str, str, str] | None:
+        """Return the text before the string in which it ends, the string, closed, and the closing brackets."""
+        at, closers = self._cut
+        return (self._text[:at], self._tail, closers) if self._tail else None
 
     def _take_token(self, lexeme: str, end: int) -> None:
         match lexeme:

@@ -1,13 +1,15 @@
 """The approval of a call that waits, which answers are valid, and their journal entries. Pure."""
 
-from treadle.core.calls import Ask
+from treadle.core.calls import Ask, Call
 from treadle.core.entries import Approved, Refused, Settled
 from treadle.core.errors import ApprovalError
+from treadle.core.grants import Grant, Patterns
 from treadle.engine.catalog import Catalog
 from treadle.engine.judge import describe_misfit
 from treadle.engine.setup import Answer, Approval
 from treadle.guard.policy import digest_arguments
 from treadle.guard.redaction import Redactor
+from treadle.loop.answers import SOMEBODY
 from treadle.loop.state import CallState
 from treadle.tools.validate import InvalidArguments
 
@@ -28,7 +30,17 @@ def build_approval(run_id: str, call: CallState, expire: float) -> Approval:
         call.preview or "",
         call.unclear,
         call.began_at if call.unclear else 0.0,
+        _suggest_patterns(call, call.call),
     )
+
+
+def _suggest_patterns(state: CallState, call: Call) -> tuple[Patterns, ...]:
+    """Return what can be allowed besides the call; nothing where only the call can."""
+    if state.terms is None or state.unclear:
+        return ()
+    from treadle.guard.argument_patterns import suggest_patterns  # only where a person is asked
+
+    return suggest_patterns(call.arguments, state.terms.effect)
 
 
 def _find_question(call: CallState) -> tuple[float, str]:
@@ -56,6 +68,10 @@ def check_fits(approval: Approval, answer: Answer) -> None:
         )
     if answer.settled is not None and not approval.unclear:
         raise ApprovalError(f"{approval.name} hasn't begun yet, so nothing can have become of it: approve it or deny it.")
+    if answer.scope != "once" and not answer.approved:
+        raise ApprovalError("Only an approval can be remembered.")
+    if answer.scope != "once" and not approval.patterns:
+        raise ApprovalError(f"{approval.name} can only be allowed once: it has a value whose origin isn't trusted, or a secret.")
     if answer.settled is not None and answer.arguments is not None:
         raise ApprovalError(f"{approval.name} can only be tried again as it was; leave the arguments out.")
 
@@ -69,12 +85,25 @@ def check_edited(approval: Approval, answer: Answer, catalog: Catalog) -> None:
         raise ApprovalError(describe_misfit(checked, approval.name, answer.arguments, catalog, Redactor()))
 
 
-def answer_to_entry(approval: Approval, answer: Answer, at: float) -> Approved | Refused | Settled:
-    """Return a person's answer as a journal entry."""
+def answer_to_grant(call: CallState, answer: Answer, redactor: Redactor, *, user: str, run_id: str, at: float) -> Grant | None:
+    """Return what a person allows besides a call; None where it is only this one."""
+    if answer.scope == "once" or call.terms is None or call.call is None:
+        return None
+    from treadle.guard.grants import make_grant  # few answers are remembered
+
+    shown = call.call if answer.arguments is None else Call(call.id, call.name, answer.arguments)
+    grant = make_grant(shown, call.terms, answer.scope, answer.where, user=user, by=answer.by or SOMEBODY, at=at, run_id=run_id)
+    if redactor.finds({name: pattern.value for name, pattern in grant.where.items()}):
+        raise ApprovalError(f"{call.name} can only be allowed once: a secret isn't remembered.")
+    return grant
+
+
+def answer_to_entry(approval: Approval, answer: Answer, at: float, grant: Grant | None = None) -> Approved | Refused | Settled:
+    """Return a person's answer as a journal entry, with what it allows besides."""
     if answer.settled is not None:
         return Settled(call_id=approval.call_id, said=answer.settled, by=answer.by, words=answer.reason, at=at)
     if not answer.approved:
         return Refused(call_id=approval.call_id, by=answer.by, reason=answer.reason, at=at)
     arguments = answer.arguments
     bound = approval.digest if arguments is None else digest_arguments(arguments)
-    return Approved(call_id=approval.call_id, by=answer.by, digest=bound, arguments=arguments, at=at)
+    return Approved(call_id=approval.call_id, by=answer.by, digest=bound, arguments=arguments, grant=grant, at=at)

@@ -4,39 +4,61 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 """
 
 import asyncio
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from treadle.core.calls import Opaque, Written
-from treadle.core.entries import Noted, Replied
-from treadle.core.errors import ModelError, ReplyBroken
+from treadle.core.entries import Noted, Overflowed, Replied
+from treadle.core.errors import ContextTooLong, ModelError, ReplyBroken
 from treadle.core.events import (
     CallArrived,
     ModelAsked,
     ModelNoticed,
+    ModelProgressed,
     ModelRetried,
+    NoToolFit,
     OutputArrived,
     ReplyArrived,
     TextArrived,
     ThinkingArrived,
 )
 from treadle.core.log import log
-from treadle.core.messages import ReplyPart, Text, Thinking
-from treadle.core.requests import CallDelta, CallDone, Delta, Finish, Notice, ReplyEnded, Request, TextDelta, ThinkingDelta, Usage
+from treadle.core.messages import History, Message, ReplyPart, Text, Thinking, text_of
+from treadle.core.requests import (
+    CallDelta,
+    CallDone,
+    Delta,
+    Notice,
+    Options,
+    Progress,
+    ReplyEnded,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+)
 from treadle.core.seams import Heard, Parser
 from treadle.dialects.partial_json import read_partial
 from treadle.engine.live import LiveRun
 from treadle.engine.media import adapt_history
 from treadle.engine.perform import start_early
 from treadle.engine.telemetry import model_span
-from treadle.engine.tool_offer import offer_tools
+from treadle.engine.tool_offer import offer_tools, prepare_tools
 from treadle.guard.trust import message_to_prompt
 from treadle.loop.decide import AskModel
 from treadle.loop.retry import retry_delay
 
+if TYPE_CHECKING:
+    from treadle.loop.continuation import Joint
+
 
 async def ask_model(run: LiveRun, step: AskModel) -> None:
     """Ask until there is a reply, or no try is left and the run has failed."""
+    if not step.last:
+        await prepare_tools(run)
     request = _request(run, step)
     wasted = Usage()
     attempt = 0
@@ -48,18 +70,22 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
         try:
             with model_span(run, request) as span:
                 await _in_time(run, step, listener)
-                span.ended(run.entries[-1])
+                span.replied(listener.ended)
         except _OutOfTime:
             listener.give_up()
             return
         except ModelError as error:
             listener.stop()
             if listener.kept_calls():
-                listener.close("broken", error.usage or Usage(requests=1))
+                listener.close(ReplyEnded("broken", error.usage or Usage(requests=1)))
                 return
             wasted = wasted + (error.usage or Usage(requests=1))
+            if isinstance(error, ContextTooLong):
+                run.record(
+                    Overflowed(size=run.state.history.size, reason=run.redactor.text(str(error)), usage=wasted, at=run.now())
+                )
+                return
             if not await _wait_for_next_try(run, error, attempt):
-                log.error("%s failed in run %s: %s", run.setup.model.name, run.id, run.redactor.text(str(error)))
                 run.finish("failed", text=run.state.words, reason=str(error), usage=wasted)
                 return
         else:
@@ -68,6 +94,8 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
 
 class _OutOfTime(Exception):
     """The turn's seconds are over."""
+
+    error_type = "timeout"  # by the conventions of OpenTelemetry
 
 
 async def _in_time(run: LiveRun, step: AskModel, listener: "Listener") -> None:
@@ -102,10 +130,29 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
 
 def _request(run: LiveRun, step: AskModel) -> Request:
     tools, shape = offer_tools(run, step)
-    must_call = run.setup.output is not None and shape is None and bool(tools)
-    history = run.state.history.retold("prompt", message_to_prompt)
-    request = Request(run.instructions, history, tools, step.note, run.setup.options, shape, must_call=must_call)
+    output = run.setup.output
+    must_call = output is not None and not output.takes_text and shape is None and bool(tools)
+    history = run.state.history
+    if run.state.cut:  # what it has to continue
+        said = tuple([part for part in run.state.parts if not isinstance(part, Written)])
+        history = History((*history, Message("model", said)))
+    history = history.retold("prompt", message_to_prompt)
+    progress = partial(_emit_progress, run) if run.watched else None
+    request = Request(run.instructions, history, tools, step.note, _options(run), shape, must_call=must_call, progress=progress)
     return _with_media(run, request) if run.state.has_media else request
+
+
+def _options(run: LiveRun) -> Options:
+    """The options of a request. A call is required once in a turn: a model that had to call each time could never answer."""
+    options = run.setup.options
+    is_required = options.tool_choice not in (None, "auto", "none")
+    return replace(options, tool_choice=None) if is_required and run.state.tool_calls else options
+
+
+def _emit_progress(run: LiveRun, progress: Progress) -> None:
+    run.emit(
+        ModelProgressed(run_id=run.id, stage=progress.stage, done=progress.done, total=progress.total, request=progress.request)
+    )
 
 
 def _with_media(run: LiveRun, request: Request) -> Request:
@@ -115,14 +162,26 @@ def _with_media(run: LiveRun, request: Request) -> Request:
     return replace(request, history=history, blobs=None if blobs is None else blobs.get)
 
 
+def _begin_joint(run: LiveRun) -> "Joint":
+    from treadle.loop.continuation import Joint  # few replies are cut
+
+    return Joint(text_of(run.state.parts))
+
+
+def _is_continued(run: LiveRun, parts: list[ReplyPart], usage: Usage) -> bool:
+    from treadle.loop.continuation import is_continued  # few replies are cut
+
+    return run.setup.terms.continues and is_continued(run.state, run.setup.terms.limits, parts, usage)
+
+
 class Listener:
     """Takes one reply in. A call that is complete is recorded and started at the next pause of the stream."""
 
     __slots__ = (
         "_calls",
-        "_closed",
         "_flush",
         "_ids",
+        "_joint",
         "_notices",
         "_output",
         "_parser",
@@ -131,10 +190,12 @@ class Listener:
         "_request",
         "_run",
         "_shown",
+        "_started",
         "_step",
         "_text",
         "_wasted",
         "_written",
+        "ended",
     )
 
     def __init__(self, run: LiveRun, step: AskModel, request: Request, wasted: Usage) -> None:
@@ -143,6 +204,7 @@ class Listener:
         self._request = request
         self._wasted = wasted
         self._parser: Parser | None = None
+        self._joint = _begin_joint(run) if run.state.cut else None
         self._parts: list[ReplyPart] = []  # complete, and not recorded yet
         self._text: list[str] = []
         self._output: object = None  # the structured answer, as far as it was told of
@@ -150,8 +212,9 @@ class Listener:
         self._calls = 0  # calls in `_parts`
         self._ids: dict[str, str] = {}  # of calls that have begun: the model's, and ours
         self._notices: list[str] = []
+        self._started = perf_counter()
         self._recorded = False
-        self._closed = False
+        self.ended: ReplyEnded | None = None
         self._flush: asyncio.Handle | None = None
 
     async def listen(self) -> None:
@@ -161,10 +224,10 @@ class Listener:
             if type(delta) is TextDelta:
                 self._hear(delta.text)
             elif type(delta) is ReplyEnded:
-                self.close(delta.finish, delta.usage, delta.model)
+                self.close(delta)
             else:
                 self._take(delta)
-        if not self._closed:
+        if self.ended is None:
             raise ReplyBroken(f"{run.setup.model.name} broke its reply off.")
 
     def _take(self, delta: Delta) -> None:
@@ -206,6 +269,13 @@ class Listener:
             self._add_call(written)
 
     def _say(self, text: str) -> None:
+        if self._joint is not None:
+            text = self._joint.feed(text)
+            if not text:
+                return
+        self._add_text(text)
+
+    def _add_text(self, text: str) -> None:
         self._text.append(text)
         if not self._run.watched:
             return
@@ -268,6 +338,8 @@ class Listener:
         start_early(run)
 
     def _end_text(self) -> None:
+        if self._joint is not None and (rest := self._joint.close()):
+            self._add_text(rest)
         if self._text:
             self._parts.append(Text("".join(self._text)))
             self._text = []
@@ -284,7 +356,7 @@ class Listener:
         """Time is over: keep complete calls if there are any, and note that the request was made."""
         self.stop()
         if self.kept_calls():
-            self.close("broken", Usage(requests=1))
+            self.close(ReplyEnded("broken"))
         else:
             self._run.record(Noted(text="", usage=self._wasted + Usage(requests=1), at=self._run.now()))
 
@@ -292,12 +364,12 @@ class Listener:
         """Whether complete calls came, so that the reply is worth keeping although it broke."""
         return self._recorded or self._calls > 0
 
-    def close(self, finish: Finish, usage: Usage, model: str = "") -> None:
+    def close(self, ended: ReplyEnded) -> None:
         """The reply is over, or broke: record the rest of it. Of a broken one, nothing after its last complete call."""
         self.stop()
-        self._closed = True
+        self.ended = ended
         run = self._run
-        if finish == "broken":
+        if ended.finish == "broken":
             self._text = []
             while self._parts and not isinstance(self._parts[-1], Written):
                 self._parts.pop()
@@ -307,17 +379,23 @@ class Listener:
         if run.watched and self._written > self._shown:
             self._show_output()
         self._end_text()
+        usage = self._priced(ended.usage)
         entry = Replied(
             parts=tuple(self._parts),
             last=self._step.last,
-            finish=finish,
-            usage=self._priced(usage),
-            model=model,
+            finish=ended.finish,
+            usage=usage,
+            model=ended.model,
             notices=tuple(self._notices),
+            decision=ended.decision,
+            seconds=round(perf_counter() - self._started, 6),
+            continues=ended.finish == "length" and not self.kept_calls() and _is_continued(run, self._parts, usage),
             at=run.now(),
         )
         run.record(entry)
         if run.watched:
+            if ended.decision is not None and not ended.decision.called:
+                run.emit(NoToolFit(run_id=run.id, probability=ended.decision.probability))
             run.emit(ReplyArrived(run_id=run.id, usage=run.state.spent.usage))
 
     def _priced(self, usage: Usage) -> Usage:

@@ -1,6 +1,7 @@
 """Audit records of a call, redacted: that it begins, if it has an effect; how it ended; the verdict, and by whom."""
 
 from treadle.core.calls import Call, Result
+from treadle.core.grants import SCOPES
 from treadle.core.seams import AuditRecord
 from treadle.engine.journaled import JournaledRun
 from treadle.loop.state import CallState
@@ -46,5 +47,6 @@ def _find_decision(state: CallState) -> tuple[str, str]:
     if state.question is not None and state.question.said is not None:
         return state.question.said, state.question.by
     if state.answered:
-        return ("approved" if state.approved else "refused"), state.answered
+        how = f", grant {state.covered}" if state.covered else "" if state.scope == "once" else f", {SCOPES[state.scope]}"
+        return ("approved" if state.approved else "refused"), f"{state.answered}{how}"
     return ("", "") if state.verdict is None else (type(state.verdict).__name__.lower(), state.verdict.by)

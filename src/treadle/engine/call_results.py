@@ -22,6 +22,10 @@ def record_result(run: LiveRun, state: CallState, call: Call, came: CallOutcome,
         kept=came.kept,
         revealed=came.revealed,
         final=came.final,
+        about=came.about,
+        output=came.output,
+        rejected=came.rejected,
+        handoff=came.handoff,
         at=run.now(),
     )
     result = _mask_result(run, came.result)

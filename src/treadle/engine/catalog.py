@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from treadle.core.calls import Call
+from treadle.core.errors import BadTool
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.guard.policy import digest_arguments
@@ -44,38 +45,107 @@ FIND_TOOLS = Tool(
     toolset="treadle",
 )
 
+SEARCH_CONVERSATION = Tool(
+    ToolSpec(
+        "search_conversation",
+        "Search the whole of this conversation, also what was compacted: messages, calls and their results, word for word.",
+        {
+            "type": "object",
+            "properties": {"query": {"type": "string", "description": "words that occur in what you look for"}},
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    ),
+    effect="read",
+    retry="read",
+    toolset="treadle",
+)
+
+BACKGROUND_RESULT = Tool(
+    ToolSpec(
+        "background_result",
+        "Wait until a call that runs in the background has ended, and return its result.",
+        {
+            "type": "object",
+            "properties": {"id": {"type": "string", "description": "the id given when the call was started"}},
+            "required": ["id"],
+            "additionalProperties": False,
+        },
+    ),
+    effect="read",
+    retry="read",
+    toolset="treadle",
+)
+
+CONTINUE_CALL = Tool(
+    ToolSpec(
+        "continue_call",
+        "Send the rest of a call whose arguments were cut off at the output limit. The call is made with both parts.",
+        {
+            "type": "object",
+            "properties": {
+                "rest": {"type": "string", "description": "the value that was cut, from the words on that were quoted"},
+                "arguments": {"type": "object", "description": "arguments that were still to come after it, if any"},
+            },
+            "required": ["rest"],
+            "additionalProperties": False,
+        },
+    ),
+    effect="read",
+    retry="read",
+    toolset="treadle",
+)
+
+OWN_TOOLS = (READ_RESULT, FIND_TOOLS, SEARCH_CONVERSATION, BACKGROUND_RESULT, CONTINUE_CALL)
+
 
 class Catalog:
-    """Tools by name. The engine's own (`read_result`, `find_tools`) are included unless the agent has others by those names."""
+    """Tools by name. The engine's own (`OWN_TOOLS`) are included unless the agent has others by those names.
 
-    def __init__(self, tools: Sequence[Tool], output: Tool | None = None) -> None:
+    `withheld` are those that the agent has besides: a model that calls one is told that there is no such tool.
+    """
+
+    def __init__(self, tools: Sequence[Tool], output: Tool | None = None, withheld: Iterable[Tool] = ()) -> None:
         self.listed = tuple(tools)
-        own = (READ_RESULT, FIND_TOOLS) if output is None else (READ_RESULT, FIND_TOOLS, output)
+        if output is not None and any(tool.name == output.name for tool in tools):
+            raise BadTool(f"{output.name} is the tool that gives the answer; give your own tool another name.")
+        self.output = output
+        own = OWN_TOOLS if output is None else (*OWN_TOOLS, output)
         self.tools: dict[str, Tool] = {tool.name: tool for tool in (*own, *tools)}
+        self._withheld = {tool.name: tool for tool in withheld}
         self._validators: dict[str, Validator] = {}
         self._marks: dict[str, str] = {}
         self._specs: dict[tuple[str, ...], tuple[ToolSpec, ...]] = {}
 
     def is_own(self, tool: Tool) -> bool:
         """Return whether the engine itself executes this tool."""
-        return tool is READ_RESULT or tool is FIND_TOOLS
+        return any(tool is own for own in OWN_TOOLS)
+
+    def find(self, name: str) -> Tool | None:
+        """Return a tool by its name, also one that isn't offered any more: an earlier call may still need it."""
+        return self.tools.get(name) or self._withheld.get(name)
 
     def tool_for(self, call: Call) -> Tool:
         """Return the tool as a call uses it: with the effect of its action."""
-        return self.tools[call.name].for_call(call.arguments)
+        return self._get(call.name).for_call(call.arguments)
+
+    def _get(self, name: str) -> Tool:
+        found = self.find(name)
+        assert found is not None  # only calls of tools that are known are judged and run
+        return found
 
     def validator(self, name: str) -> Validator:
         """Return the validator of a tool's arguments; created at its first call."""
         found = self._validators.get(name)
         if found is None:
-            found = self._validators[name] = Validator(self.tools[name].parameters)
+            found = self._validators[name] = Validator(self._get(name).parameters)
         return found
 
     def mark(self, name: str) -> str:
         """Return a fingerprint of a tool's specification, which distinguishes tools of the same name."""
         found = self._marks.get(name)
         if found is None:
-            spec = self.tools[name].spec
+            spec = self._get(name).spec
             found = self._marks[name] = digest_arguments({"description": spec.description, "parameters": spec.parameters})
         return found
 

@@ -1,30 +1,34 @@
-"""Starts, continues, resumes, forks, cancels and watches runs. What happens inside of one is `drive`."""
+"""Starts, continues, resumes, steers, forks, cancels and watches runs. What happens inside of one is `drive`."""
 
 import asyncio
 import inspect
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from os import urandom
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Written
-from treadle.core.entries import Entry, Opened, Replied, Resumed, Said
-from treadle.core.errors import RunNotFound, RunTaken
-from treadle.core.events import RunEnded, RunStarted
+from treadle.core.entries import Entry, Finished, Opened, Replied, Resumed, Said
+from treadle.core.errors import RunNotFound, RunTaken, SettingsError
+from treadle.core.events import PathStep, RunEnded, RunStarted
 from treadle.core.media import Prompt
+from treadle.core.seams import Toolset
 from treadle.engine.catalog import Catalog
 from treadle.engine.drive import drive
 from treadle.engine.interrupted_calls import record_expired
+from treadle.engine.journaled import JournaledRun
 from treadle.engine.live import LiveRun
 from treadle.engine.media import read_prompt
 from treadle.engine.meter import Meter
 from treadle.engine.result import RunResult
-from treadle.engine.setup import Answer, Approval, Caller, Services, Setup
+from treadle.engine.setup import Answer, Approval, Caller, Services, Setup, find_agent, hand_off
 from treadle.engine.telemetry import run_span
-from treadle.engine.tree import RunTree, fork_run, journal_of, load_run_tree, record_answer
+from treadle.engine.tool_offer import prepare_tools
+from treadle.engine.tree import RunTree, fork_before_message, fork_run, journal_of, load_run_tree, record_answer
 from treadle.engine.watch import Watch
+from treadle.guard.log_filter import log
 from treadle.loop.state import RunState
 
 ANONYMOUS = Caller()
@@ -38,7 +42,11 @@ class Engine:
         self.services = services
         self._live: dict[str, LiveRun] = {}
         self._tasks: dict[str, asyncio.Task[Any]] = {}
-        self._catalog: Catalog | None = None
+        self._catalogs: dict[str, Catalog] = {}  # by the agent's name
+
+    def use_setup(self, setup: Setup) -> None:
+        """Use another setup for the runs that begin from now on."""
+        self.setup = setup
 
     # ways in
 
@@ -51,27 +59,63 @@ class Engine:
         history: Sequence[Any] = (),
         origin: dict[str, Any] | None = None,
         parent: LiveRun | None = None,
+        within: str = "",
+        message_id: str = "",
     ) -> RunResult[Any]:
-        """Run a prompt: in a new run, or in an existing one."""
+        """Run a prompt: in a new run, or in an existing one. A nested run is carried out `within` a call of its parent.
+
+        A message whose id the run has already isn't sent again: the result is how the run stands.
+        """
         said = await read_prompt(prompt, self.setup.model, self.services.blobs)
-        with self._enter_run(run_id or new_run_id(), caller, parent) as run:
+        with self._enter_run(run_id or new_run_id(), caller, parent, within) as run:
             if run_id is not None and self.services.journal is not None:
-                _continue_run(run, await self._read_earlier(run_id))
+                _continue_run(run, await self._read_earlier(run_id), history)
+                if message_id in run.state.message_ids:
+                    return self._result(run)
             if not run.entries:
-                run.record(self._opening_entry(run, tuple(history), origin or {}, parent))
-            run.record(Said(text=said.text, parts=said.parts, at=run.now()))
+                run.record(self._opening_entry(run, tuple(history), origin or {}, parent, within))
+            run.record(Said(text=said.text, parts=said.parts, id=message_id, at=run.now()))
             return await self._run_task(run, resumed=False)
 
-    async def resume(self, run_id: str, *, caller: Caller = ANONYMOUS, parent: LiveRun | None = None) -> RunResult[Any]:
-        """Resume a run: after a crash, a restart, an approval, a failure. A finished one is returned as it is."""
-        with self._enter_run(run_id, caller, parent) as run:
+    async def resume(
+        self, run_id: str, *, caller: Caller = ANONYMOUS, parent: LiveRun | None = None, within: str = ""
+    ) -> RunResult[Any]:
+        """Resume a run: after a crash, a restart, an approval, a failure, an interruption. A finished one is returned as it is."""
+        with self._enter_run(run_id, caller, parent, within) as run:
             _replay_journal(run, await self._read(run_id))
             _check_parent(run, parent)
-            if run.state.finished is not None and run.state.finished.stopped in ("answered", "limit", "cancelled"):
+            if run.state.finished is not None and not run.state.finished.resumable:
                 return self._result(run)
             run.record(Resumed(at=run.now()))
             _refuse_expired(run)
             return await self._run_task(run, resumed=True)
+
+    def is_active(self, run_id: str) -> bool:
+        """Return whether a turn of this run is being carried out here."""
+        return run_id in self._tasks
+
+    async def steer(self, run_id: str, prompt: Prompt, message_id: str = "") -> bool:
+        """Send a message to a run whose turn isn't over, or waits for a person. Return False where the turn is over.
+
+        Raises `RunTaken` where the turn may be under way in another process, which alone can write to its journal.
+        """
+        from treadle.engine.steering import accept_message, takes_messages  # few runs need it
+
+        said = await read_prompt(prompt, self.setup.model, self.services.blobs)
+        run = self._live[run_id] if self.is_active(run_id) else await self._load_idle_run(run_id)
+        if not takes_messages(run):
+            return False
+        await accept_message(run, said, message_id or new_run_id())
+        return True
+
+    async def _load_idle_run(self, run_id: str) -> JournaledRun:
+        """Return a run that isn't under way here."""
+        run = (await self._tree(run_id)).check_root()
+        if run_id in self._live:
+            raise RunTaken(f"Run {run_id} is being started or continued at this moment; send the message again.")
+        if run.state.finished is None:
+            raise RunTaken(f"Run {run_id} isn't under way in this process: send the message where it is, or resume the run first.")
+        return run
 
     async def fork(self, run_id: str, at: int | None = None, new_id: str | None = None) -> str:
         """Create a run from a copy of another one's first `at` entries. Nothing runs yet."""
@@ -79,12 +123,35 @@ class Engine:
         await fork_run(self.services, run_id, at, forked, self.setup.redactor)
         return forked
 
+    async def fork_before_message(self, run_id: str, number: int, new_id: str | None = None) -> tuple[str, Prompt]:
+        """Create a run from what was before a message of the user; return its id and that message. Nothing runs yet."""
+        forked = new_id or new_run_id()
+        return forked, await fork_before_message(self.services, run_id, number, forked, self.setup.redactor)
+
+    async def compact(self, run_id: str) -> bool:
+        """Compact the conversation of a run whose turn is over. Return False where there is nothing to compact."""
+        from treadle.engine.compaction import compact_on_request  # few runs need it
+
+        with self._enter_run(run_id, ANONYMOUS, None) as run:
+            _continue_run(run, await self._read(run_id))
+            self._follow_handoff(run)
+            compacted = await compact_on_request(run)
+            await run.flush()
+            return compacted
+
     async def cancel(self, run_id: str) -> bool:
         """Cancel a run that is active in this process. Returns False where there is none."""
+        return await self._stop(run_id, "cancelled")
+
+    async def interrupt(self, run_id: str) -> bool:
+        """Interrupt a run that is active in this process, so that it can be resumed. Returns False where there is none."""
+        return await self._stop(run_id, "interrupted")
+
+    async def _stop(self, run_id: str, how: Literal["cancelled", "interrupted"]) -> bool:
         run, task = self._live.get(run_id), self._tasks.get(run_id)
         if run is None or task is None:
             return False
-        run.cancelled = True
+        run.stopping = how
         task.cancel()
         await asyncio.wait([task])
         return True
@@ -106,20 +173,32 @@ class Engine:
 
     async def answer(self, run_id: str, call_id: str, answer: Answer, *, digest: str = "") -> Approval:
         """Record a person's answer about a call; `resume` then continues. `digest` binds it to what they were shown."""
-        catalog = await self._tools()
-        return await (await self._tree(run_id)).answer(call_id, answer, digest, catalog)
+        tree = await self._tree(run_id)
+        setup = self._setup_of(tree.runs[0].state)
+        async with setup.toolset:
+            return await tree.answer(call_id, answer, digest, self._catalog_of(setup))
+
+    async def answer_all(self, run_id: str, answer: Answer, *, shown: Sequence[tuple[str, str]] | None = None) -> list[Approval]:
+        """Record one answer to several calls that wait for approval: those `shown`, by id and digest, or all."""
+        tree = await self._tree(run_id)
+        setup = self._setup_of(tree.runs[0].state)
+        async with setup.toolset:
+            return await tree.answer_all(answer, shown, self._catalog_of(setup))
 
     async def _tree(self, run_id: str) -> RunTree:
         return await load_run_tree(self.services, run_id, redactor=self.setup.redactor, expire=self.setup.approvals_expire)
 
     # inside
 
-    def _opening_entry(self, run: LiveRun, history: tuple[Any, ...], origin: dict[str, Any], parent: LiveRun | None) -> Opened:
+    def _opening_entry(
+        self, run: LiveRun, history: tuple[Any, ...], origin: dict[str, Any], parent: LiveRun | None, within: str
+    ) -> Opened:
         return Opened(
             agent=self.setup.name,
             model=self.setup.model.name,
             user=run.caller.user,
             parent="" if parent is None else parent.id,
+            within=within,
             origin=origin,
             history=history,
             tainted=parent is not None and parent.state.tainted,
@@ -133,12 +212,15 @@ class Engine:
             return []
 
     @contextmanager
-    def _enter_run(self, run_id: str, caller: Caller, parent: LiveRun | None) -> Generator[LiveRun, None, None]:
+    def _enter_run(
+        self, run_id: str, caller: Caller, parent: LiveRun | None = None, within: str = ""
+    ) -> Generator[LiveRun, None, None]:
         """Return a live run with this id for as long as it is active; there is only one at a time."""
         if run_id in self._live:
             raise RunTaken(f"Run {run_id} is under way already.")
         meter: Meter | None = None if parent is None else parent.meter
-        run = LiveRun(run_id, self.setup, self.services, caller, self._tools_now(), meter)
+        path = () if parent is None else (*parent.path, PathStep(parent.id, within, self.setup.name))
+        run = LiveRun(run_id, self.setup, self.services, caller, self._catalog_of(self.setup), meter, path)
         self._live[run_id] = run
         run.meter.join(run)
         try:
@@ -159,37 +241,82 @@ class Engine:
         if run.watched:
             await run.flush()  # a run that somebody was told of can be found again, whatever happens next
             run.emit(RunStarted(run_id=run.id, resumed=resumed))
-        async with self.setup.toolset:
-            run.equip(self._tools_now())
-            run.instructions = await self._instructions(run)
-            with run_span(run) as span:
-                await drive(run)
-                span.ended(run.state.finished.stopped if run.state.finished else "")
+        with run_span(run) as span:
+            while run.state.finished is None:
+                await self._drive_agent(run)
+            span.finished(run.state.finished.stopped, run.state.spent.usage)
         result = self._result(run)
+        if result.stopped == "failed":  # its caller may never look at it
+            reason = run.redactor.text(result.reason)
+            log.error("Run %s of %s with %s failed: %s", run.id, self.setup.name, self.setup.model.name, reason)
         if run.watched:
             run.emit(RunEnded(run_id=run.id, result=result))
         return result
 
+    async def _drive_agent(self, run: LiveRun) -> None:
+        """Drive the run for as long as one agent goes on with it."""
+        self._follow_handoff(run)
+        toolset = await self._toolset_for(run)
+        async with toolset:
+            run.use_toolset(toolset, self._catalog_of(run.setup, toolset))
+            if run.state.calls:  # asked in another process, from what was offered there
+                await prepare_tools(run)
+            run.instructions = await self._instructions(run)
+            await drive(run)
+
+    def _follow_handoff(self, run: LiveRun) -> None:
+        """Have the run go on as the agent that it was handed off to."""
+        setup = self._setup_of(run.state)
+        if setup is not run.setup:
+            run.use_agent(setup)
+
+    def _setup_of(self, state: RunState) -> Setup:
+        """Return the setup of the agent that a run is handed off to, or of the one it began with."""
+        if not state.agent:
+            return self.setup
+        found = find_agent(self.setup, state.agent)
+        if found is None:
+            raise SettingsError(f"This run was handed off to {state.agent}, which isn't among the hand-offs of {self.setup.name}.")
+        return self.setup if found is self.setup else hand_off(self.setup, found)
+
     async def _instructions(self, run: LiveRun) -> str:
-        told = self.setup.instructions
+        told = run.setup.instructions
         if callable(told):
             said = told(run.context(Call("", "", {})))
             told = await said if inspect.isawaitable(said) else said
+        if not isinstance(told, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a program's function returns isn't known
+            raise SettingsError(f"The function in `instructions` has to return text; it returned {told!r}.")
         return told
 
     def _result(self, run: LiveRun) -> RunResult[Any]:
-        return result_of(run.id, run.state, run.entries, self.setup, run.approvals())
+        state, setup = run.state, self._setup_of(run.state)
+        assert state.finished is not None  # the turn is over
+        return RunResult(
+            run.id,
+            state.finished,
+            _output_of(state.finished, setup),
+            state.spent.usage,
+            state.history,
+            run.entries,
+            run.approvals(),
+            run.redactor,
+            self.services.blobs,
+            setup.name,
+        )
 
-    def _tools_now(self) -> Catalog:
-        tools = self.setup.toolset.tools()
-        if self._catalog is None or self._catalog.listed is not tools:
-            output = self.setup.output
-            self._catalog = Catalog(tools, None if output is None else output.tool)
-        return self._catalog
+    async def _toolset_for(self, run: LiveRun) -> Toolset:
+        for_run = getattr(run.setup.toolset, "for_run", None)
+        return run.setup.toolset if for_run is None else await for_run(run.context(Call("", "", {})))
 
-    async def _tools(self) -> Catalog:
-        async with self.setup.toolset:
-            return self._tools_now()
+    def _catalog_of(self, setup: Setup, toolset: Toolset | None = None) -> Catalog:
+        """Return the tools of an agent; of another toolset, where a run has one of its own."""
+        tools, tool = (toolset or setup.toolset).tools(), None if setup.output is None else setup.output.tool
+        if toolset is not None and toolset is not setup.toolset:
+            return Catalog(tools, tool)
+        found = self._catalogs.get(setup.name)
+        if found is None or found.listed is not tools or found.output is not tool:
+            found = self._catalogs[setup.name] = Catalog(tools, tool)
+        return found
 
     async def _read(self, run_id: str) -> list[Entry]:
         return await journal_of(self.services).read(run_id)
@@ -215,12 +342,16 @@ def _check_parent(run: LiveRun, parent: LiveRun | None) -> None:
         raise RunTaken(f"Run {run.id} isn't part of run {parent.id}; give one of them another name.")
 
 
-def _continue_run(run: LiveRun, entries: list[Entry]) -> None:
+def _continue_run(run: LiveRun, entries: list[Entry], history: Sequence[Any] = ()) -> None:
     """Continue a run whose last turn is over."""
     _replay_journal(run, entries)
+    if entries and history:
+        raise SettingsError(f"Run {run.id} has a history already: leave `history` out, or begin a new run with it.")
     if entries and (run.state.finished is None or run.state.finished.stopped == "waiting"):
         why = "isn't over" if run.state.finished is None else "waits for a person's answer"
         raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")
+    if run.state.finished is not None and run.state.finished.interrupted:
+        run.close_calls()  # something else is said than to go on
 
 
 def _refuse_expired(run: LiveRun) -> None:
@@ -231,18 +362,14 @@ def _refuse_expired(run: LiveRun) -> None:
         if call.unclear:
             record_expired(run, call)
         else:
-            record_answer(run, call, Answer(False, "Nobody", "nobody answered in time."), None)
+            record_answer(run, call, Answer(False, "Nobody", "nobody answered in time."))
 
 
-def result_of(run_id: str, state: RunState, entries: list[Entry], setup: Setup, approvals: tuple[Approval, ...]) -> RunResult[Any]:
-    """Return a run's result from where it stopped."""
-    finished = state.finished
-    assert finished is not None  # `drive` returns when the turn is over
-    output: Any = finished.text
-    if setup.output is not None:
-        output = None if finished.output is None else setup.output.convert(finished.output)
-    elif finished.stopped == "waiting":
-        output = None
-    return RunResult(
-        run_id, finished.stopped, output, finished.text, finished.reason, state.spent.usage, state.history, entries, approvals
-    )
+def _output_of(finished: Finished, setup: Setup) -> Any:
+    """Return the output from what was journaled of it."""
+    output = setup.output
+    if output is None or (output.takes_text and finished.output is None):
+        return finished.text if finished.stopped == "answered" else finished.text or None
+    if finished.output is None or isinstance(finished.output, str):
+        return finished.output
+    return output.convert(finished.output)

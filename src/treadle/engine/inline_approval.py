@@ -18,7 +18,7 @@ from treadle.core.events import ApprovalNeeded, CallReturned
 from treadle.engine.audit_records import audit_end
 from treadle.engine.live import LiveRun
 from treadle.engine.setup import Approval, to_answer
-from treadle.engine.tree import record_answer, truncate_with_note
+from treadle.engine.tree import approve_covered, take_answer, truncate_with_note
 from treadle.guard.log_filter import log
 from treadle.loop.state import CallState, find_call
 
@@ -33,8 +33,8 @@ async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallSt
 
     A call that its tool says can't work is over: no person is asked about it, and the model reads why.
     """
-    ask = getattr(run.setup.toolset, "preview", None)
-    unknown = [call for call in calls if call.preview is None and not call.unclear and call.name in run.catalog.tools]
+    ask = getattr(run.toolset, "preview", None)
+    unknown = [call for call in calls if call.preview is None and not call.unclear and run.catalog.find(call.name) is not None]
     if ask is None or not unknown:
         return list(calls)
     for call, told in zip(unknown, await asyncio.gather(*[_preview_call(run, call, ask) for call in unknown]), strict=True):
@@ -70,7 +70,11 @@ def _record_failure(run: LiveRun, state: CallState, words: str) -> None:
 
 
 async def ask_person(run: LiveRun, call: CallState) -> bool:
-    """Ask about one call. Returns False where nobody can answer now."""
+    """Ask about one call, unless a person has allowed it since it was judged. Returns False where nobody can answer now."""
+    approve_covered(run, (call,))
+    now = find_call(run.state, call.id)
+    if now is None or not now.waits:
+        return True
     approval = run.approval(call)
     if run.watched:
         shown = run.shown_call(Call(call.id, call.name, approval.arguments))
@@ -81,7 +85,7 @@ async def ask_person(run: LiveRun, call: CallState) -> bool:
     answer = to_answer(await said if inspect.isawaitable(said) else said)
     if approval.unclear and answer.settled is None:  # a yes to everything doesn't say what happened
         return False
-    result = record_answer(run, call, answer, run.catalog)
+    result = await take_answer(run, call, answer, run.catalog)
     if result is not None and run.watched:
         run.emit(CallReturned(run_id=run.id, result=result, seconds=0.0))
     return True
@@ -97,4 +101,5 @@ def approval_event(approval: Approval, shown: Call) -> ApprovalNeeded:
         preview=approval.preview,
         unclear=approval.unclear,
         began_at=approval.began_at,
+        patterns=approval.patterns,
     )

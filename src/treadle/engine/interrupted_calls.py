@@ -59,7 +59,7 @@ async def handle_missing_tool(run: LiveRun, state: CallState) -> None:
 
 async def reconcile_call(run: LiveRun, state: CallState, call: Call) -> CallOutcome | None:
     """Return what the tool says happened to the call: its result, or None where it didn't happen."""
-    reconcile = getattr(run.setup.toolset, "reconcile", None)
+    reconcile = getattr(run.toolset, "reconcile", None)
     if reconcile is None:
         raise CannotTell
     try:
@@ -68,4 +68,4 @@ async def reconcile_call(run: LiveRun, state: CallState, call: Call) -> CallOutc
         raise CannotTell(run.redactor.text(str(problem))[:MAX_TEXT]) from problem
     except Exception as error:  # foreign code; what can't be found out is not run again
         raise CannotTell from error
-    return None if value is None else await value_to_outcome(run, run.catalog.tools[call.name], call, value)
+    return None if value is None else await value_to_outcome(run, run.catalog.tool_for(call), call, value)

@@ -3,17 +3,23 @@
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from treadle.core.calls import Result
-from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped
+from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped, UngroundedValue
+from treadle.core.errors import SettingsError
+from treadle.core.grants import Grant
 from treadle.core.requests import Usage
 from treadle.core.seams import AuditRecord, Journal
 from treadle.engine.approval import build_approval
 from treadle.engine.setup import APPROVALS_EXPIRE, Approval, Services
+from treadle.guard.log_filter import log
 from treadle.guard.redaction import Redactor
 from treadle.loop.state import CallState, RunState, apply_entry
 
 MAX_PENDING_WRITES = 64  # writes under way before the run waits for the disk
 CANCELLED = "Cancelled before it ran."
+CANCELLED_READING = "Cancelled while it was running."
 CANCELLED_RUNNING = "Cancelled while it was running; it may have taken effect."
 
 
@@ -35,6 +41,7 @@ class JournaledRun:
         self.redactor = redactor or Redactor()
         self.state = RunState()
         self.entries: list[Entry] = []
+        self.began: dict[str, float] = {}  # when each call began that is being carried out here
         self._expire = expire
         self._unsafe: list[Awaitable[Any]] = []
 
@@ -80,20 +87,70 @@ class JournaledRun:
         if len(self._unsafe) > MAX_PENDING_WRITES:
             await self.flush()
 
-    def finish(self, stopped: Stopped, *, text: str = "", output: Any = None, reason: str = "", usage: Usage | None = None) -> None:
-        """End the turn."""
-        entry = Finished(stopped=stopped, text=text, output=output, reason=reason, usage=usage or Usage(), at=self.now())
-        self.record(entry)
+    def finish(
+        self,
+        stopped: Stopped,
+        *,
+        text: str = "",
+        output: Any = None,
+        reason: str = "",
+        limit: str = "",
+        usage: Usage | None = None,
+        ungrounded: tuple[UngroundedValue, ...] = (),
+    ) -> None:
+        """End the turn. What goes on in the background ends with it, unless it waits for a person."""
+        for call in self.state.inner:
+            if call.background and call.result is None and stopped != "waiting":
+                self._record_cancelled(call)
+        end = Finished(stopped=stopped, text=text, output=output, reason=reason, limit=limit, usage=usage or Usage(), at=self.now())
+        self.record(replace(end, ungrounded=ungrounded) if ungrounded else end)
 
     def finish_cancelled(self) -> None:
         """End the turn because it was cancelled: every requested call still gets its one result."""
+        self.close_calls()
+        self.finish("cancelled", text=self.state.words, reason="The run was cancelled.")
+
+    def finish_interrupted(self) -> None:
+        """Stop the turn for now: its calls are left as they are, and `resume` treats those that were cut off as after a crash."""
+        running = {call_id: self._seconds_since(began) for call_id, began in self.began.items()}
+        reason = "The run was interrupted."
+        finished = Finished(
+            stopped="cancelled", text=self.state.words, reason=reason, interrupted=True, running=running, at=self.now()
+        )
+        self.record(finished)
+
+    def close_calls(self) -> None:
+        """Give every call that has no result one that says that it was cancelled."""
         if self.state.reply_open:
             self.record(Replied(parts=(), finish="broken", at=self.now()))
-        for call in self.state.calls:
+        for call in (*self.state.calls, *self.state.background):
             if call.result is None:
-                words = CANCELLED_RUNNING if call.attempts else CANCELLED
-                self.record(Returned(result=Result(call.id, call.name, words, "cancelled"), at=self.now()))
-        self.finish("cancelled", text=self.state.words, reason="The run was cancelled.")
+                self._record_cancelled(call)
+
+    def _record_cancelled(self, call: CallState) -> None:
+        seconds = self._seconds_taken(call)
+        words = CANCELLED_RUNNING if call.attempts else CANCELLED if seconds is None else CANCELLED_READING
+        result = Result(call.id, call.name, words, "cancelled")
+        self.record(Returned(result=result, seconds=seconds or 0.0, at=self.now()))
+
+    def _seconds_taken(self, call: CallState) -> float | None:
+        """Return how long a call had been running that was cut off; None where it wasn't, as far as that is known."""
+        if call.id in self.began:
+            return self._seconds_since(self.began[call.id])
+        return None if self.state.finished is None else self.state.finished.running.get(call.id)
+
+    def _seconds_since(self, began: float) -> float:
+        return round(max(self.now() - began, 0.0), 6)
+
+    def grants(self) -> tuple[Grant, ...]:
+        """Return what people have allowed: for this conversation, and for always. A file that can't be read allows nothing."""
+        if self.services.grants is None:
+            return self.state.grants
+        try:
+            return (*self.state.grants, *self.services.grants.load())
+        except SettingsError as error:
+            log.warning("Calls that were allowed for always are asked about again: %s", error)
+            return self.state.grants
 
     def waiting(self) -> tuple[CallState, ...]:
         """Return the calls of this run that wait for a person."""

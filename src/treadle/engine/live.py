@@ -6,14 +6,14 @@ It decides nothing and executes nothing; `drive` does both with it.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Verdict
 from treadle.core.context import RunContext
-from treadle.core.events import Event
-from treadle.core.seams import Situation
+from treadle.core.events import Event, PathStep
+from treadle.core.seams import Situation, Toolset
 from treadle.core.tool import Tool
 from treadle.engine.catalog import Catalog
 from treadle.engine.journaled import JournaledRun
@@ -21,6 +21,8 @@ from treadle.engine.judge import JudgeContext
 from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
 from treadle.guard.log_filter import log
+from treadle.guard.redaction import Redactor
+from treadle.loop.decide import AskModel
 from treadle.loop.limits import Limits
 
 if TYPE_CHECKING:
@@ -37,24 +39,36 @@ class LiveRun(JournaledRun):
     """One active run."""
 
     def __init__(
-        self, run_id: str, setup: Setup, services: Services, caller: Caller, catalog: Catalog, meter: Meter | None = None
+        self,
+        run_id: str,
+        setup: Setup,
+        services: Services,
+        caller: Caller,
+        catalog: Catalog,
+        meter: Meter | None = None,
+        path: tuple[PathStep, ...] = (),
     ) -> None:
-        redactor = setup.redactor.knowing(caller.credentials.values()) if caller.credentials else setup.redactor
-        super().__init__(run_id, services, caller.user, redactor, setup.approvals_expire)
+        super().__init__(run_id, services, caller.user, _make_redactor(setup, caller), setup.approvals_expire)
         self.setup = setup
         self.caller = caller
         self.catalog = catalog
         self.meter = meter or Meter(setup.terms.limits)
         self.is_root = meter is None
+        self.path = path
         self.instructions = ""
         self.flying: dict[str, asyncio.Task[None]] = {}
+        self.background: dict[str, asyncio.Task[None]] = {}  # calls in the background, by their own ids
         self.gate: asyncio.Task[None] | None = None  # the last sequential call
         self.suspended: dict[str, tuple[Approval, ...]] = {}
         self.inner_counts: dict[str, int] = {}
         self.call_ids: set[str] = set()
-        self.cancelled = False
+        self.stopping: Literal["", "cancelled", "interrupted"] = ""  # on request, and how
+        self.steered = asyncio.Event()  # a message of the user waits to be delivered
         self.trace: Any = None  # the run's own span, where somebody traces
+        self.toolset = setup.toolset  # of this run
+        self.base = catalog  # with all of its tools, prepared for no request
         self.offered = self._select_offered()
+        self._earlier_tools: dict[str, Tool] = {}  # of agents that handed the run off
         self._bench: JudgeContext | None = None
         self._tracing: OriginTracker | None = None
 
@@ -72,11 +86,20 @@ class LiveRun(JournaledRun):
 
     def emit(self, event: Event) -> None:
         """Emit an event to the watchers. A watcher that fails is logged and never stops a run."""
+        if self.path:
+            event = replace(event, path=self.path)
         for watcher in self.caller.watchers:
             try:
                 watcher(event)
             except Exception:  # noqa: BLE001 - foreign code; a run must not die of its audience
                 log.exception("A watcher of run %s failed", self.id)
+
+    async def pause(self, request: AskModel) -> None:
+        """Wait for watchers that go step by step, before a request. A nested run is a part of one of its parent's steps."""
+        for watcher in self.caller.watchers if self.is_root else ():
+            pause = getattr(watcher, "pause", None)
+            if pause is not None:
+                await pause(self, request)
 
     @property
     def watched(self) -> bool:
@@ -93,8 +116,20 @@ class LiveRun(JournaledRun):
 
     # what it goes by
 
+    def use_toolset(self, toolset: Toolset, catalog: Catalog) -> None:
+        """Use this toolset from now on: some only know their tools once they are entered."""
+        self.toolset, self.base = toolset, catalog
+        self.equip(catalog)
+
+    def use_agent(self, setup: Setup) -> None:
+        """Go on as this agent, which the run was handed off to."""
+        self._earlier_tools |= self.base.tools
+        self.setup = setup
+        self.redactor = _make_redactor(setup, self.caller)
+        self._bench = None
+
     def equip(self, catalog: Catalog) -> None:
-        """Use these tools from now on: some toolsets only know theirs once they are entered."""
+        """Offer these tools from now on."""
         if catalog is not self.catalog:
             self.catalog, self._bench = catalog, None
             self.offered = self._select_offered()
@@ -121,14 +156,17 @@ class LiveRun(JournaledRun):
         return find_doubts(call, tool, self._tracing.origins(self.state, self.instructions))
 
     def _is_read_only(self, name: str) -> bool:
-        tool = self.catalog.tools.get(name)
+        tool = self._find_tool(name)
         return tool is not None and tool.effect == "read"
+
+    def _find_tool(self, name: str) -> Tool | None:
+        return self.catalog.find(name) or self._earlier_tools.get(name)
 
     def _third_party(self, name: str) -> str | None:
         """Return the third party that a tool's results come from; None for the engine's own, which bring nothing new."""
         from treadle.guard.outbound import third_party_of
 
-        tool = self.catalog.tools.get(name)
+        tool = self._find_tool(name)
         return "" if tool is None else None if self.catalog.is_own(tool) else third_party_of(tool)
 
     @property
@@ -136,7 +174,14 @@ class LiveRun(JournaledRun):
         """What judging depends on; in a nested run, with the calls that are left in the whole tree."""
         if self._bench is None or not self.is_root or self._bench.situation.tainted != self.state.tainted:
             self._bench = JudgeContext(
-                self.catalog, self.setup.policy, self._remaining_limits(), self.situation, self.offered, self.redactor
+                self.catalog,
+                self.setup.policy,
+                self._remaining_limits(),
+                self.situation,
+                self.offered,
+                self.redactor,
+                self.setup.name,
+                self.grants,
             )
         return self._bench
 
@@ -189,3 +234,7 @@ class LiveRun(JournaledRun):
         """Return all approvals that this run waits for, nested runs included."""
         nested = [approval for waiting in self.suspended.values() for approval in waiting if approval.run_id != self.id]
         return (*super().approvals(), *nested)
+
+
+def _make_redactor(setup: Setup, caller: Caller) -> Redactor:
+    return setup.redactor.knowing(caller.credentials.values()) if caller.credentials else setup.redactor

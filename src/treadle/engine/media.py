@@ -19,7 +19,6 @@ from treadle.core.messages import History, Message, Part, Text
 from treadle.core.requests import Traits
 from treadle.core.seams import Blobs, Model
 from treadle.core.tool import ToolResult
-from treadle.engine.scaling import scale_down
 from treadle.tools.text import repair_surrogates, to_data, to_text, try_parse_json
 
 MAX_IN_RESULT = 20  # media of one result that are shown
@@ -86,7 +85,7 @@ def _check_prompt(prompt: object) -> list[str | Attachment | Media]:
     parts = cast("Sequence[object]", prompt)
     for part in parts:
         if not isinstance(part, str | Attachment | Media):
-            raise BadPrompt(f"{_TAKES}; it has {_describe(part)} in it.")
+            raise BadPrompt(f"{_TAKES}; this one has {_describe(part)}.")
     return list(cast("Sequence[str | Attachment | Media]", parts))
 
 
@@ -99,6 +98,8 @@ def _describe(value: object) -> str:
             return "bytes: wrap them in Image.from_bytes(…)"
         case _ if hasattr(value, "__fspath__"):
             return "a path: write Image.from_path(…)"
+        case dict():
+            return "a dict: earlier messages go into `history`"
         case _:
             return type(value).__name__
 
@@ -123,7 +124,12 @@ def _join_texts(given: Sequence[str | Attachment | Media]) -> list[str | Attachm
 
 def prepare_attachment(given: Attachment) -> tuple[Media, bytes]:
     """Return the metadata of an attachment and its bytes, scaled down if it is a large image. Takes a while."""
-    fit = scale_down(given) if isinstance(given, Image) else given
+    if isinstance(given, Image):
+        from treadle.engine.scaling import scale_down  # most runs have no images
+
+        fit: Attachment = scale_down(given)
+    else:
+        fit = given
     return Media(fit.media_type, sha256(fit.data).hexdigest(), len(fit.data), fit.name), fit.data
 
 

@@ -27,11 +27,11 @@ class OriginTracker:
         return origins
 
     def _update(self, state: RunState, instructions: str) -> Origins:
-        if self._closed is None or instructions != self._instructions or not state.history.continues(self._history):
+        if self._closed is None or instructions != self._instructions or not state.transcript.continues(self._history):
             self._closed = Origins(self._reads, self._party, person=state.opened is None or not state.opened.parent)
             self._closed.told(instructions)
             self._instructions, self._history = instructions, History()
-        for message in state.history[len(self._history) :]:
+        for message in state.transcript[len(self._history) :]:
             self._closed.heard(message)
-        self._history = state.history
+        self._history = state.transcript
         return self._closed

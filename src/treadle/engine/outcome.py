@@ -15,21 +15,23 @@ from treadle.core.calls import Call, ProblemKind, Result
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.requests import Usage
-from treadle.core.tool import Tool
+from treadle.core.tool import RetryPolicy, Tool
 from treadle.engine.large_results import read_result, store_large_result
 from treadle.engine.live import LiveRun
 from treadle.engine.media import ToolContent, pack_content, store_value, unpack_content
-from treadle.engine.nested import NestedResult, Suspended
+from treadle.engine.output_reader import OutputRejected, accept_answer
 from treadle.engine.result_cache import fetch_cached, invalidate_after
+from treadle.engine.setup import Approval, Output
 from treadle.engine.tool_offer import find_tools
 from treadle.guard.log_filter import log
+from treadle.loop.retry import call_retry_policy
 from treadle.tools.text import to_data
 
 GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
 
 class CallOutcome(Struct, frozen=True):
-    """A result, and what else is journaled about it."""
+    """A result, and what else is journaled about it. `retries` is the policy by which a call that raised may be tried again."""
 
     result: Result
     cached: bool = False
@@ -37,30 +39,65 @@ class CallOutcome(Struct, frozen=True):
     kept: str = ""
     revealed: tuple[str, ...] = ()
     final: bool = False
+    retries: RetryPolicy | None = None
+    about: tuple[str, ...] = ()
+    output: dict[str, Any] | str | None = None
+    rejected: bool = False
+    handoff: str = ""
 
 
-async def run_call(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], whole: bool) -> CallOutcome:
-    """Run one call. Never raises for what the tool does, only for what the run has to know (`Suspended`, cancellation)."""
+class NestedResult(Struct, frozen=True):
+    """The answer of a nested run, its usage, and whether it had read untrusted content. `data` is a typed output."""
+
+    content: str
+    usage: Usage
+    failed: bool = False
+    untrusted: bool = False
+    data: Any = None
+
+
+class Transfer(Struct, frozen=True):
+    """The value of a hand-off tool: the agent that the run goes on with."""
+
+    agent: str
+
+
+class Suspended(Exception):
+    """A call can't continue before a person has answered; it is resumed then."""
+
+    def __init__(self, approvals: tuple[Approval, ...]) -> None:
+        super().__init__("waiting for a person")
+        self.approvals = approvals
+
+
+async def run_call(
+    run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None, *, whole: bool
+) -> CallOutcome:
+    """Run one call, once. Never raises for what the tool does, only for what the run has to know (`Suspended`, cancellation).
+
+    `left` are the seconds that are left for it; None if unlimited.
+    """
     if run.setup.output is not None and tool is run.setup.output.tool:
-        return _final_outcome(run, call)
+        return await _final_outcome(run, run.setup.output, call, context)
     if run.catalog.is_own(tool):
         return await _run_own_tool(run, call)
     try:
         if tool.cache and tool.effect == "read":
-            kept, reused = await fetch_cached(run, tool, call, lambda: _cacheable_content(run, tool, call, context))
+            kept, reused = await fetch_cached(run, tool, call, lambda: _cacheable_content(run, tool, call, context, left))
             return await _limit_size(run, tool, call, unpack_content(kept), reused=reused, whole=whole)
-        value = await _run_with_effects(run, tool, call, context)
+        value = await _run_with_effects(run, tool, call, context, left)
     except (Suspended, asyncio.CancelledError):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
-        return _problem_outcome(run, tool, call, error)
+        retries = call_retry_policy(tool, error, context.attempt) if isinstance(error, Exception) else None
+        return replace(_problem_outcome(run, tool, call, error, may_retry=retries is not None), retries=retries)
     return await value_to_outcome(run, tool, call, value, whole=whole)
 
 
-async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
+async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
     """Return the value of a call; one with an effect invalidates the cache, also if it failed: it may have had some."""
     try:
-        return await _call_tool(run, tool, call, context)
+        return await _call_tool(run, tool, call, context, left)
     finally:
         if tool.effect != "read":
             await invalidate_after(run, tool)
@@ -68,10 +105,20 @@ async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunCo
 
 async def value_to_outcome(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> CallOutcome:
     """Convert a tool's value to its result: the text for the model, and the data for code."""
+    if isinstance(value, Transfer):
+        return _transfer_outcome(run, call, value)
     if isinstance(value, NestedResult):
         return await _nested_outcome(run, tool, call, value, whole=whole)
     content = await store_value(value, run.services.blobs)
     return await _limit_size(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
+
+
+def _transfer_outcome(run: LiveRun, call: Call, value: Transfer) -> CallOutcome:
+    """Return the outcome of a hand-off; only one agent can go on with a run."""
+    if run.state.handoff:
+        words = f"The conversation already goes on with {run.state.handoff}."
+        return CallOutcome(Result(call.id, call.name, words, "denied"))
+    return CallOutcome(Result(call.id, call.name, f"The conversation goes on with {value.agent}."), handoff=value.agent)
 
 
 async def _nested_outcome(run: LiveRun, tool: Tool, call: Call, value: NestedResult, *, whole: bool) -> CallOutcome:
@@ -99,13 +146,12 @@ class _CallTimeout(Exception):
         self.stopped = stopped
 
 
-async def _call_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
-    timeout = _call_timeout(run, tool)
-    if timeout is None:
-        return await run.setup.toolset.call(call, context)
-    task = asyncio.ensure_future(run.setup.toolset.call(call, context))
+async def _call_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
+    if left is None:
+        return await run.toolset.call(call, context)
+    task = asyncio.ensure_future(run.toolset.call(call, context))
     try:
-        done, _ = await asyncio.wait([task], timeout=timeout)
+        done, _ = await asyncio.wait([task], timeout=left)
         if done:
             return task.result()
         task.cancel()
@@ -115,8 +161,8 @@ async def _call_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[A
         task.cancel()
 
 
-def _call_timeout(run: LiveRun, tool: Tool) -> float | None:
-    """Return the tool's own timeout, or the rest of the turn's seconds if that is less."""
+def call_timeout(run: LiveRun, tool: Tool) -> float | None:
+    """Return the seconds that all tries of a call have: the tool's own timeout, or the rest of the turn's if that is less."""
     limit = run.setup.terms.limits.seconds
     if limit is None:
         return tool.timeout
@@ -124,9 +170,10 @@ def _call_timeout(run: LiveRun, tool: Tool) -> float | None:
     return left if tool.timeout is None else min(left, tool.timeout)
 
 
-async def _cacheable_content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> str:
+async def _cacheable_content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> str:
     """Return the content to cache, with secrets redacted."""
-    return pack_content(_redact(run, await store_value(await _call_tool(run, tool, call, context), run.services.blobs)))
+    value = await _call_tool(run, tool, call, context, left)
+    return pack_content(_redact(run, await store_value(value, run.services.blobs)))
 
 
 async def _limit_size(
@@ -152,8 +199,8 @@ async def _limit_size(
     return CallOutcome(result, cached=reused, kept=kept, usage=usage)
 
 
-def _problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> CallOutcome:
-    """Return an error described for the model; the traceback is for the developer's log."""
+def _problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, *, may_retry: bool = False) -> CallOutcome:
+    """Return an error described for the model; the traceback is for the developer's log, unless the call is tried again."""
     kind: ProblemKind = "raised"
     if isinstance(error, ToolProblem):
         words = str(error)
@@ -163,9 +210,13 @@ def _problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException)
         if not error.stopped:
             words += " It could not be stopped and may still be running."
     else:
+        if run.setup.raise_tool_errors and not may_retry:
+            raise error
         words = f"{type(error).__name__}: {error}"
-        trace = run.redactor.text("".join(format_exception(error)))
-        log.warning("Tool %s failed in run %s\n%s", call.name, run.id, trace)
+        if may_retry:
+            log.info("Tool %s failed in run %s: %s", call.name, run.id, run.redactor.text(words))
+        else:
+            _log_error(run, call, words, error)
     if tool.effect != "read" and kind == "timeout":
         words += " It may or may not have taken effect."
     content = run.redactor.text(words)
@@ -176,20 +227,25 @@ def _problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException)
     return CallOutcome(result)
 
 
+def _log_error(run: LiveRun, call: Call, words: str, error: BaseException) -> None:
+    """Log a tool's error for its author; the first line says what it is, the traceback where."""
+    trace = "".join(format_exception(error))
+    log.error("Tool %s failed in run %s: %s\n%s", call.name, run.id, run.redactor.text(words), run.redactor.text(trace))
+
+
 def _quoted_length(run: LiveRun, error: ToolProblem, content: str) -> int:
     """Return how much of a problem's content is quoted. Where the tool's own words can't be separated from it, all of it."""
     own = run.redactor.text(error.words)
     return len(content) - len(own) if content.startswith(own) else len(content)
 
 
-def _final_outcome(run: LiveRun, call: Call) -> CallOutcome:
+async def _final_outcome(run: LiveRun, output: Output, call: Call, context: RunContext[Any]) -> CallOutcome:
     """Return the outcome of the call that gives the answer: accepted if the output can be built from it."""
-    assert run.setup.output is not None  # asked by the caller
     try:
-        run.setup.output.convert(call.arguments)
-    except (ToolProblem, ValueError, TypeError) as error:
-        return CallOutcome(Result(call.id, call.name, run.redactor.text(f"Not accepted: {error}"), "invalid"))
-    return CallOutcome(Result(call.id, call.name, "Accepted."), final=True)
+        answer = await accept_answer(output, call.arguments, context)
+    except OutputRejected as rejected:
+        return CallOutcome(Result(call.id, call.name, run.redactor.text(f"Not accepted: {rejected}"), "invalid"), rejected=True)
+    return CallOutcome(Result(call.id, call.name, "Accepted."), final=True, output=None if answer is call.arguments else answer)
 
 
 async def _run_own_tool(run: LiveRun, call: Call) -> CallOutcome:
@@ -197,5 +253,16 @@ async def _run_own_tool(run: LiveRun, call: Call) -> CallOutcome:
     if call.name == "find_tools":
         content, revealed = find_tools(run, call.arguments["query"])
         return CallOutcome(Result(call.id, call.name, run.redactor.text(content)), revealed=revealed)
-    content, problem = await read_result(run, call.arguments)
-    return CallOutcome(Result(call.id, call.name, run.redactor.text(content), problem))
+    if call.name == "background_result":
+        from treadle.engine.background import read_background  # few runs need it
+
+        found, about = await read_background(run, call.arguments["id"])
+        return CallOutcome(replace(found, call_id=call.id, name=call.name), about=about)
+    if call.name == "search_conversation":
+        from treadle.engine.compaction import search_conversation  # only compacted runs need it
+
+        content, problem = search_conversation(run, call.arguments["query"])
+    else:
+        content, problem = await read_result(run, call.arguments)
+    untrusted = run.state.tainted and problem is None  # what it repeats may have been
+    return CallOutcome(Result(call.id, call.name, run.redactor.text(content), problem, untrusted))

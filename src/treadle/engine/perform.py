@@ -11,25 +11,33 @@ from typing import Any
 
 import msgspec
 
-from treadle.core.calls import Call, Deny, Result
+from treadle.core.calls import Allow, Call, Deny, Result
+from treadle.core.context import RunContext
 from treadle.core.entries import Called, Judged, Started
 from treadle.core.errors import ToolProblem
-from treadle.core.events import CallJudged, CallProgressed, CallStarted
+from treadle.core.events import CallJudged, CallProgressed, CallRetried, CallStarted
 from treadle.core.media import attachment_of
 from treadle.core.tool import Tool
 from treadle.engine.audit_records import audit_begin, audit_end
 from treadle.engine.call_results import record_result
 from treadle.engine.inline_approval import ask_person, preview_calls
-from treadle.engine.interrupted_calls import CannotTell, ask_what_happened, handle_missing_tool, reconcile_call, record_unclear
+from treadle.engine.interrupted_calls import (
+    TOOL_GONE,
+    CannotTell,
+    ask_what_happened,
+    handle_missing_tool,
+    reconcile_call,
+    record_unclear,
+)
 from treadle.engine.judge import describe_misfit, judge_call, judge_written
 from treadle.engine.live import LiveRun
-from treadle.engine.nested import Suspended
-from treadle.engine.outcome import CallOutcome, run_call
+from treadle.engine.outcome import CallOutcome, Suspended, call_timeout, run_call
 from treadle.engine.result_cache import invalidate_after
 from treadle.engine.telemetry import call_span
 from treadle.guard.policy import digest_arguments
 from treadle.loop.decide import CallTools, Judge, decide_open_reply
 from treadle.loop.recover import recovery
+from treadle.loop.retry import retry_delay
 from treadle.loop.state import CallState, call_fingerprint, find_call
 from treadle.tools.text import to_json_value
 from treadle.tools.validate import InvalidArguments
@@ -98,7 +106,7 @@ def _find_predecessors(run: LiveRun, call: CallState) -> list[asyncio.Task[None]
 
 def _is_sequential(run: LiveRun, call: CallState) -> bool:
     assert call.call is not None  # only calls that were read are carried out
-    return run.catalog.tool_for(call.call).sequential
+    return run.catalog.find(call.name) is not None and run.catalog.tool_for(call.call).sequential
 
 
 async def _run_after(before: Sequence[asyncio.Task[None]], run: LiveRun, call: CallState) -> None:
@@ -128,17 +136,105 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
         words = run.redactor.text(f"Not run: {wrong}")
         record_result(run, state, call, CallOutcome(Result(call.id, call.name, words, "denied")), 0.0)
         return
+    if run.catalog.find(call.name) is None:  # chosen for the run before it was resumed, and no more
+        gone = Result(call.id, call.name, f"Not run: {TOOL_GONE}", "unknown_tool")
+        record_result(run, state, call, CallOutcome(gone), 0.0)
+        return
     tool = run.catalog.tool_for(call)
+    if tool.background and not state.within:
+        _start_background(run, state, call)
+        return
+    began, timeout, attempt = perf_counter(), call_timeout(run, tool), state.attempts
+    run.began[call.id] = run.now()
+    while True:
+        attempt += 1
+        context = await _begin_attempt(run, state, tool, call, attempt)
+        left = None if timeout is None else max(timeout - (perf_counter() - began), 0.0)
+        try:
+            with call_span(run, call) as span:
+                came = await run_call(run, tool, call, context, left, whole=bool(state.within) and not state.background)
+                span.returned(came.result)
+        except Suspended as suspended:
+            run.suspended[call.id] = suspended.approvals
+            del run.began[call.id]
+            return
+        left = None if timeout is None else timeout - (perf_counter() - began)
+        if not await _wait_for_next_try(run, came, attempt, left):
+            break
+    del run.began[call.id]
+    if not state.background or _get_call(run, call.id).result is None:  # else the turn has ended, and cancelled it
+        record_result(run, state, call, came, perf_counter() - began)
+
+
+def _start_background(run: LiveRun, state: CallState, call: Call) -> None:
+    """Start the work of a call in the background, and return to the model at once."""
+    from treadle.engine.background import STARTED, work_id  # few runs need it
+
+    work = Call(work_id(call.id), call.name, call.arguments)
+    if run.watched:
+        run.emit(CallStarted(run_id=run.id, call=run.shown_call(call), at=run.now()))
+    if find_call(run.state, work.id) is None:  # otherwise it was started by a process that has died since
+        run.record(Called(call=work, within=call.id, background=True, at=run.now()))
+        _record_verdict(run, Judged(call=work, verdict=Allow("background"), at=run.now()))
+    resume_background(run)
+    record_result(run, state, call, CallOutcome(Result(call.id, call.name, STARTED.format(id=call.id))), 0.0)
+
+
+def resume_background(run: LiveRun) -> None:
+    """Have a task for each call in the background that isn't over: one that was interrupted is recovered."""
+    for call in run.state.background:
+        task = run.background.get(call.id)
+        if call.result is None and not call.waits and call.id not in run.suspended and (task is None or task.done()):
+            run.background[call.id] = asyncio.get_running_loop().create_task(_settle_background(run, call))
+
+
+async def _settle_background(run: LiveRun, call: CallState) -> None:
+    await (_recover(run, call) if call.interrupted else _run_call(run, call))
+
+
+async def wait_background(run: LiveRun) -> None:
+    """Wait until nothing goes on in the background; re-raise the first error that breaks the run (not: a call that failed)."""
+    while tasks := [task for task in run.background.values() if not task.done()]:
+        await asyncio.wait(tasks)
+    for task in run.background.values():
+        task.result()
+
+
+async def await_background(run: LiveRun) -> bool:
+    """Wait for the calls in the background and tell the model. Returns False where what is left waits in a nested run.
+
+    A message of the user ends the wait.
+    """
+    from treadle.engine.background import note_ended  # few runs need it
+
+    resume_background(run)
+    steered = asyncio.ensure_future(run.steered.wait())
+    waiting = asyncio.ensure_future(wait_background(run))
+    try:
+        await asyncio.wait((waiting, steered), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        steered.cancel()
+        waiting.cancel()  # the calls themselves go on
+    if not waiting.done():
+        return True
+    waiting.result()
+    if all(call.result is not None for call in run.state.background):
+        note_ended(run)
+        return True
+    return any(call.waits for call in run.state.background)
+
+
+async def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call, attempt: int) -> RunContext[Any]:
+    """Record that a try begins, and return its context. What the tool calls itself is replayed from the journal."""
     key = state.key or f"{run.id}:{call.id}"
-    attempt = state.attempts + 1
     if tool.effect != "read":
         audit_begin(run, state, call)  # the audit comes first here, too
         run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
         await run.flush()
-    if run.watched:
+    if run.watched and (tool.effect != "read" or attempt == state.attempts + 1):  # what a reader of the journal sees, too
         run.emit(CallStarted(run_id=run.id, call=run.shown_call(call), at=run.now()))
     run.inner_counts.pop(call.id, None)
-    context = run.context(
+    return run.context(
         call,
         key,
         attempt,
@@ -146,15 +242,20 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
         progress=lambda text: _emit_progress(run, call.id, text),
         seal="" if state.edited else state.seal,  # another call was shown than the person made of it
     )
-    began = perf_counter()
-    try:
-        with call_span(run, call) as span:
-            came = await run_call(run, tool, call, context, whole=bool(state.within))
-            span.ended(came.result)
-    except Suspended as suspended:
-        run.suspended[call.id] = suspended.approvals
-        return
-    record_result(run, state, call, came, perf_counter() - began)
+
+
+async def _wait_for_next_try(run: LiveRun, came: CallOutcome, attempt: int, left: float | None) -> bool:
+    """Return whether a call that raised is tried again, after the delay before that; not where the delay outlasts its time."""
+    if came.retries is None:
+        return False
+    wait = retry_delay(attempt, came.retries.seconds, None, run.services.chance())
+    if wait is None or (left is not None and wait >= left):
+        return False
+    if run.watched:
+        reason = f"{came.result.content.rstrip('.')}."
+        run.emit(CallRetried(run_id=run.id, call_id=came.result.call_id, attempt=attempt, wait=wait, reason=reason))
+    await asyncio.sleep(wait)
+    return True
 
 
 def _check_approval(run: LiveRun, state: CallState, call: Call) -> str:
@@ -186,7 +287,7 @@ async def recover_calls(run: LiveRun, calls: Sequence[CallState]) -> bool:
 
 async def _recover(run: LiveRun, state: CallState) -> None:
     assert state.call is not None  # a call that began was read
-    tool = run.catalog.tools.get(state.name)
+    tool = run.catalog.find(state.name)
     if tool is None:
         await handle_missing_tool(run, state)
     elif state.again:
@@ -265,7 +366,8 @@ async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
 
 def _suspend(run: LiveRun, outer: CallState, inner: CallState) -> None:
     """Suspend a call that waits for an answer: the tool is rerun when there is one, if it may be."""
-    if recovery(run.catalog.tools[outer.name].retry) == "again":
+    tool = run.catalog.find(outer.name)
+    if tool is not None and recovery(tool.retry) == "again":
         run.suspended[inner.id] = (run.approval(inner),)
     elif inner.unclear:
         record_unclear(run, inner)

@@ -1,22 +1,53 @@
-"""The result of a run: the answer, how it stopped, its usage and calls. Everything in it comes from the entries."""
+"""The result of a run: the answer, how it stopped, its usage and calls. Everything in it comes from the entries.
 
-from typing import Any, Generic, TypeVar, cast
+A run without an answer has no output: asking for it raises a `RunStopped` that says what to do.
+"""
+
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.calls import Call, Result, Verdict
-from treadle.core.entries import Called, Entry, Finished, Judged, Refused, Returned, Said, Settled, Stopped
-from treadle.core.errors import RunFailed
+from treadle.core.entries import (
+    Approved,
+    Called,
+    Entry,
+    Finished,
+    Judged,
+    Noted,
+    Opened,
+    Refused,
+    Replied,
+    Returned,
+    Said,
+    Settled,
+    Stopped,
+)
+from treadle.core.errors import LimitReached, RunCancelled, RunFailed, RunStopped, RunWaiting
 from treadle.core.messages import History
-from treadle.core.requests import Usage
+from treadle.core.requests import Finish, Usage
+from treadle.core.seams import Blobs
 from treadle.engine.setup import Approval
+from treadle.guard.redaction import Redactor
 from treadle.loop.answers import settlement_result
+from treadle.tools.values import shorten_json_text
 
-OutputT = TypeVar("OutputT")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=str, covariant=True)
+else:
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT", covariant=True)
 
 
 class CallRecord(Struct, frozen=True):
-    """One call of a turn: what was requested, decided, and returned. `result` is None while it waits."""
+    """One call of a turn: what was requested, decided, and returned. `result` is None while it waits.
+
+    `call` is the call that runs. `edited_from` is the model's, where a person gave it other arguments.
+    """
 
     call: Call
     verdict: Verdict
@@ -25,6 +56,7 @@ class CallRecord(Struct, frozen=True):
     cached: bool = False
     mended: str = ""
     within: str = ""
+    edited_from: Call | None = None
 
     @property
     def name(self) -> str:
@@ -33,8 +65,13 @@ class CallRecord(Struct, frozen=True):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments."""
+        """The arguments that the tool is called with."""
         return self.call.arguments
+
+    @property
+    def requested(self) -> dict[str, Any]:
+        """The arguments that the model requested; a person may have edited them since."""
+        return (self.edited_from or self.call).arguments
 
     @property
     def problem(self) -> str | None:
@@ -42,46 +79,137 @@ class CallRecord(Struct, frozen=True):
         return self.result.problem if self.result is not None else None
 
 
+class RequestRecord(Struct, frozen=True):
+    """One request to a model: which model replied, what it used, and how long it took. Failed tries before it count in `usage`.
+
+    finish    how the reply ended: "done", "calls", "length", …; "broken" for a request that brought none
+    """
+
+    model: str
+    usage: Usage
+    seconds: float = 0.0
+    finish: Finish = "done"
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars, where the model's price is known."""
+        return self.usage.cost
+
+
 class RunResult(Generic[OutputT]):
     """How a turn ended.
 
-    stopped   "answered", "limit", "waiting" (for `approvals`), "cancelled", "failed"
-    output    the answer; raises `RunFailed` if the run failed, None while it waits
-    text      the model's last words
-    reason    why it stopped, if not with an answer
-    usage     what this turn used
+    stopped          "answered", "limit", "waiting" (for `approvals`), "cancelled", "failed"
+    output           the answer; raises `RunStopped` where there is none: `RunWaiting`, `LimitReached`, `RunCancelled`, `RunFailed`
+    output_or_none   the answer; None where there is none
+    answer_at_limit  what the model answered when it reached a limit, from what it had by then; None where it didn't
+    text             the model's last words, or `Limits.words`
+    reason           why it stopped, if not with an answer
+    limit            the field of `Limits` that it stopped at
+    interrupted      whether it was cancelled only for now (`Agent.interrupt`): `Agent.resume` continues it
+    message          what to show a person: the model's words, or why there are none
+    usage            what this turn used
+    ungrounded       the values of `text` that are in no tool result and no message, where the agent is `grounded`
+    agent            the name of the agent that the turn ended with: another than it began with after a hand-off
     """
 
-    __slots__ = ("_output", "approvals", "entries", "history", "reason", "run_id", "stopped", "text", "usage")
+    __slots__ = (
+        *("_blobs", "_redactor", "_value", "agent", "approvals", "entries", "history", "interrupted", "limit", "reason"),
+        *("run_id", "stopped", "text", "ungrounded", "usage"),
+    )
 
     def __init__(
         self,
         run_id: str,
-        stopped: Stopped,
+        finished: Finished,
         output: OutputT | None,
-        text: str,
-        reason: str,
         usage: Usage,
         history: History,
         entries: list[Entry],
         approvals: tuple[Approval, ...] = (),
+        redactor: Redactor | None = None,
+        blobs: Blobs | None = None,
+        agent: str = "",
     ) -> None:
         self.run_id = run_id
-        self.stopped: Stopped = stopped
-        self._output = output
-        self.text = text
-        self.reason = reason
+        self.stopped: Stopped = finished.stopped
+        self.text = finished.text
+        self.reason = finished.reason
+        self.limit = finished.limit
+        self.ungrounded = finished.ungrounded
+        self.interrupted = finished.interrupted
         self.usage = usage
         self.history = history
         self.entries = entries
         self.approvals = approvals
+        self._value = output
+        self._redactor = redactor
+        self._blobs = blobs
+        self.agent = agent
 
     @property
     def output(self) -> OutputT:
-        """The answer, in the requested type."""
+        """The answer, in the requested type. Raises `RunStopped` where there is none."""
+        if self.stopped != "answered":
+            raise self._error()
+        return cast("OutputT", self._value)
+
+    @property
+    def output_or_none(self) -> OutputT | None:
+        """The answer, in the requested type; None where there is none."""
+        return self._value if self.stopped == "answered" else None
+
+    @property
+    def answer_at_limit(self) -> OutputT | None:
+        """What the model answered when it reached a limit, from what it had by then."""
+        return self._value if self.stopped == "limit" else None
+
+    @property
+    def message(self) -> str:
+        """What to show a person: the model's words, with ungrounded values marked, or a sentence that says why there are none."""
         if self.stopped == "failed":
-            raise RunFailed(self.reason)
-        return cast("OutputT", self._output)
+            return self.reason
+        return self._marked_text() or describe_stop(self.stopped, self.reason)
+
+    def _marked_text(self) -> str:
+        if not self.ungrounded:
+            return self.text
+        from treadle.guard.answer_grounding import mark_ungrounded  # few answers need it
+
+        return mark_ungrounded(self.text, self.ungrounded)
+
+    def _error(self) -> RunStopped:
+        match self.stopped:
+            case "waiting":
+                return RunWaiting(self._describe_wait(), self)
+            case "limit":
+                return LimitReached(self._describe_limit(), self)
+            case "cancelled":
+                return RunCancelled(self.reason, self)
+            case _:
+                return RunFailed(self.reason, self)
+
+    def _describe_wait(self) -> str:
+        if not self.approvals:
+            return f"{self.reason} `await agent.approvals({self.run_id!r})` lists what waits."
+        first, more = self.approvals[0], len(self.approvals) - 1
+        call = _format_call(first, self._redactor or Redactor())
+        calls = f"{call} and {more} more call{'' if more == 1 else 's'}" if more else call
+        about = f"{self.run_id!r}, {first.call_id!r}"
+        then = f"`agent.resume({self.run_id!r})` then continues."
+        if first.unclear:
+            how = f'Say so with `agent.settle({about}, "happened")`, `"not_happened"` or `"again"`; {then}'
+            return f"The run waits: {calls} had begun when its process died, and may have taken effect. {how}"
+        return (
+            f"The run waits for a person's approval of {calls}. If {first.name} only reads, declare it with "
+            f'`@tool(effect="read")`; or allow it with `policy=[allow("{first.name}")]`. To be asked, pass `approver=`, or answer '
+            f"with `agent.approve({about})` or `agent.deny({about})`; {then}"
+        )
+
+    def _describe_limit(self) -> str:
+        field = f"`limits=Limits({self.limit}=…)`" if self.limit else "the agent's `limits`"
+        by_then = "" if self._value is None else " What the model answered by then is `result.answer_at_limit`."
+        return f"The run stopped at {self.reason} before it had its answer; raise it with {field}.{by_then}"
 
     @property
     def cost(self) -> float | None:
@@ -92,6 +220,23 @@ class RunResult(Generic[OutputT]):
     def calls(self) -> list[CallRecord]:
         """The calls of this turn, in the order they were judged."""
         return calls_of(self.entries)
+
+    @property
+    def requests(self) -> list[RequestRecord]:
+        """The requests to the model in this turn, in order. Those of nested agents are in the results of their own runs."""
+        return requests_of(self.entries)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the answer was cut: at `Options.max_tokens`, after `Limits.continuations`, or by a full context window."""
+        requests = self.requests
+        return bool(requests) and requests[-1].finish in ("length", "window")
+
+    def history_json(self) -> str:
+        """Return the conversation as JSON, with its media, for `Agent.run(history=…)` or `load_history`."""
+        from treadle.core.history_json import encode_history  # most results are never stored
+
+        return encode_history(self.history, self._blobs)
 
     @property
     def prompt(self) -> str:
@@ -108,9 +253,34 @@ class RunResult(Generic[OutputT]):
         """How often a turn of the run has ended, this end included: with the run's id it identifies this end."""
         return sum(isinstance(entry, Finished) for entry in self.entries)
 
+    def _repr_markdown_(self) -> str:
+        """Return what a notebook shows."""
+        from treadle.engine.display import result_to_markdown  # only notebooks need it
+
+        return result_to_markdown(self)
+
     def __repr__(self) -> str:
         words = self.text if len(self.text) <= 60 else self.text[:57] + "..."
         return f"RunResult(run_id={self.run_id!r}, stopped={self.stopped!r}, text={words!r})"
+
+
+def requests_of(entries: list[Entry]) -> list[RequestRecord]:
+    """Return the requests of the last turn in `entries`."""
+    records: list[RequestRecord] = []
+    model = ""
+    for entry in entries:
+        match entry:
+            case Opened():
+                model = entry.model
+            case Said():
+                records.clear()
+            case Replied() if entry.usage.requests:
+                records.append(RequestRecord(entry.model or model, entry.usage, entry.seconds, entry.finish))
+            case Noted() | Finished() if entry.usage.requests:
+                records.append(RequestRecord(model, entry.usage, finish="broken"))
+            case _:
+                pass
+    return records
 
 
 def calls_of(entries: list[Entry]) -> list[CallRecord]:
@@ -129,17 +299,24 @@ def calls_of(entries: list[Entry]) -> list[CallRecord]:
                 )
             case Returned():
                 records[entry.result.call_id] = _with_result(records[entry.result.call_id], entry)
+            case Approved() if entry.arguments is not None:
+                record = records[entry.call_id]
+                edited = Call(record.call.id, record.name, entry.arguments)
+                records[entry.call_id] = replace(record, call=edited, edited_from=record.call)
             case Refused():
                 record = records[entry.call_id]
-                refused = Result(entry.call_id, record.name, entry.reason, "denied")
-                records[entry.call_id] = CallRecord(record.call, record.verdict, refused, within=record.within)
+                records[entry.call_id] = replace(record, result=Result(entry.call_id, record.name, entry.reason, "denied"))
             case Settled():
                 record = records[entry.call_id]
-                result = settlement_result(entry.call_id, record.name, entry)
-                records[entry.call_id] = CallRecord(record.call, record.verdict, result, within=record.within)
+                records[entry.call_id] = replace(record, result=settlement_result(entry.call_id, record.name, entry))
             case _:
                 pass
     return list(records.values())
+
+
+def describe_stop(stopped: Stopped, reason: str) -> str:
+    """Return a sentence, for people, about a run that stopped without an answer."""
+    return f"The run stopped at {reason} before it had an answer." if stopped == "limit" else reason
 
 
 def _denied(entry: Judged) -> Result | None:
@@ -148,4 +325,10 @@ def _denied(entry: Judged) -> Result | None:
 
 
 def _with_result(record: CallRecord, entry: Returned) -> CallRecord:
-    return CallRecord(record.call, record.verdict, entry.result, entry.seconds, entry.cached, record.mended, record.within)
+    return replace(record, result=entry.result, seconds=entry.seconds, cached=entry.cached)
+
+
+def _format_call(approval: Approval, redactor: Redactor) -> str:
+    """Return a call as it is written in code, without secrets and shortened."""
+    arguments = ", ".join([f"{name}={value!r}" for name, value in redactor.value(approval.arguments).items()])
+    return f"{approval.name}({shorten_json_text(arguments)})"

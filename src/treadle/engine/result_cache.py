@@ -33,7 +33,7 @@ async def fetch_cached(run: LiveRun, tool: Tool, call: Call, fetch: Callable[[],
         if kept is not None:
             return kept, True
     flights = _flights.setdefault(asyncio.get_running_loop(), {})
-    flight = (id(run.setup.toolset), key)
+    flight = (id(run.toolset), key)
     flying = flights.get(flight)
     if flying is not None:
         return await asyncio.shield(flying), True

@@ -1,17 +1,41 @@
-"""OpenTelemetry spans by the GenAI conventions, if a program has configured OpenTelemetry; nothing otherwise.
+"""OpenTelemetry spans and metrics by the GenAI conventions, where a program or the environment has configured OpenTelemetry.
 
-Only names, counts and kinds are recorded, never content. Nothing is imported here: a program that wants spans has imported
-the API already.
+Only names, counts and kinds are recorded, never content. Nothing is imported here: the API is there already where somebody wants
+it, which is `otel_setup` where the standard variables ask for it.
 """
 
+import os
 import sys
+from functools import cache
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Protocol
 
 from treadle.core.calls import Call, Result
-from treadle.core.entries import Entry, Replied
-from treadle.core.requests import Request
+from treadle.core.requests import Finish, ReplyEnded, Request, Usage
 from treadle.engine.live import LiveRun
+
+# The conventions' names of providers that are called otherwise here.
+_PROVIDERS = {
+    "azure": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
+    "google": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "moonshot": "moonshot_ai",
+    "vertex": "gcp.vertex_ai",
+    "xai": "x_ai",
+}
+_FINISH_REASONS: dict[Finish, str] = {
+    "done": "stop",
+    "calls": "tool_calls",
+    "length": "length",
+    "window": "length",
+    "filtered": "content_filter",
+    "broken": "error",
+    "paused": "pause_turn",
+}
+_TOKEN_BUCKETS = [4**power for power in range(14)]
+_SECOND_BUCKETS = [0.01 * 2**power for power in range(14)]
 
 
 class TraceSpan(Protocol):
@@ -19,8 +43,16 @@ class TraceSpan(Protocol):
 
     def __enter__(self) -> "TraceSpan": ...
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
-    def ended(self, what: Any) -> None:
-        """Record how it ended: an entry, a result or a reason."""
+    def replied(self, ended: ReplyEnded | None) -> None:
+        """Record how a reply ended."""
+        ...
+
+    def returned(self, result: Result) -> None:
+        """Record the result of a call."""
+        ...
+
+    def finished(self, stopped: str, usage: Usage) -> None:
+        """Record how a turn ended, and what it used."""
         ...
 
 
@@ -33,19 +65,68 @@ class _NoSpan:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         return None
 
-    def ended(self, what: Any) -> None:
+    def replied(self, ended: ReplyEnded | None) -> None:
+        return None
+
+    def returned(self, result: Result) -> None:
+        return None
+
+    def finished(self, stopped: str, usage: Usage) -> None:
         return None
 
 
 _OFF = _NoSpan()
 
 
+class _Environment:
+    """Whether this process has read its variables."""
+
+    is_read = False
+
+
+def _read_environment() -> None:
+    """Configure OpenTelemetry as its standard variables say, where there are any."""
+    _Environment.is_read = True
+    if any(name.startswith("OTEL_") for name in os.environ):
+        from treadle.engine.otel_setup import configure_from_environment
+
+        configure_from_environment()
+
+
 def _load_api() -> Any:
-    """Return the API, if a program has imported it and set a provider."""
+    """Return the tracing API, if somebody has set a provider of spans or of metrics."""
+    if not _Environment.is_read:
+        _read_environment()
     api = sys.modules.get("opentelemetry.trace")
-    if api is None or type(api.get_tracer_provider()).__name__ == "ProxyTracerProvider":
+    if api is None or (type(api.get_tracer_provider()).__name__ == "ProxyTracerProvider" and _meter_provider() is None):
         return None
     return api
+
+
+def _meter_provider() -> Any:
+    """Return the provider of metrics, if one has been set."""
+    api = sys.modules.get("opentelemetry.metrics")
+    provider = None if api is None else api.get_meter_provider()
+    return None if type(provider).__name__ == "_ProxyMeterProvider" else provider
+
+
+@cache  # an instrument is created once
+def _histograms(provider: Any) -> tuple[Any, Any]:
+    meter = provider.get_meter("treadle")
+    return (
+        meter.create_histogram(
+            "gen_ai.client.token.usage",
+            unit="{token}",
+            description="Number of input and output tokens used.",
+            explicit_bucket_boundaries_advisory=_TOKEN_BUCKETS,
+        ),
+        meter.create_histogram(
+            "gen_ai.client.operation.duration",
+            unit="s",
+            description="GenAI operation duration.",
+            explicit_bucket_boundaries_advisory=_SECOND_BUCKETS,
+        ),
+    )
 
 
 class _OtelSpan:
@@ -55,6 +136,8 @@ class _OtelSpan:
         self._api = api
         self._run = run
         self._root = root
+        self._attributes = attributes
+        self._began = perf_counter()
         tracer = api.get_tracer("treadle")
         context = None if root or run.trace is None else api.set_span_in_context(run.trace)
         self._span = tracer.start_span(name, context=context, kind=getattr(api.SpanKind, kind), attributes=attributes)
@@ -68,30 +151,61 @@ class _OtelSpan:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
-            self._span.set_attribute("error.type", kind.__name__)
-            self._span.set_status(self._api.Status(self._api.StatusCode.ERROR))  # without the words of the error
+            self._failed(getattr(kind, "error_type", kind.__name__))
+        if self._attributes["gen_ai.operation.name"] == "chat" and (provider := _meter_provider()) is not None:
+            self._measure(*_histograms(provider))
         self._current.__exit__(kind, error, trace)
 
-    def ended(self, what: Any) -> None:
-        for name, value in _attributes_of(what).items():
-            self._span.set_attribute(name, value)
-
-
-def _attributes_of(what: Entry | Result | str) -> dict[str, Any]:
-    match what:
-        case Replied():
-            return {
-                "gen_ai.usage.input_tokens": what.usage.input_tokens,
-                "gen_ai.usage.output_tokens": what.usage.output_tokens,
-                "gen_ai.response.finish_reasons": (what.finish,),
-                **({"gen_ai.response.model": what.model} if what.model else {}),
+    def replied(self, ended: ReplyEnded | None) -> None:
+        assert ended is not None  # a reply without an end raises
+        usage = ended.usage
+        known = {
+            "gen_ai.response.model": ended.response_model,
+            "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens,
+            "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens,
+        }
+        self._set(
+            {
+                **_model_attributes(ended.model or self._run.setup.model.name),
+                "gen_ai.usage.input_tokens": usage.input_tokens,
+                "gen_ai.usage.output_tokens": usage.output_tokens,
+                "gen_ai.response.finish_reasons": (_FINISH_REASONS[ended.finish],),
+                **{name: value for name, value in known.items() if value},
             }
-        case Result():
-            return {"error.type": what.problem} if what.problem else {}
-        case str():
-            return {"treadle.stopped": what}
-        case _:
-            return {}
+        )
+
+    def returned(self, result: Result) -> None:
+        if result.problem:
+            self._failed(result.problem)
+
+    def finished(self, stopped: str, usage: Usage) -> None:
+        tokens = {"gen_ai.usage.input_tokens": usage.input_tokens, "gen_ai.usage.output_tokens": usage.output_tokens}
+        self._set({"treadle.stopped": stopped, **tokens})
+        if stopped == "failed":
+            self._failed(stopped)
+
+    def _set(self, attributes: dict[str, Any]) -> None:
+        self._attributes |= attributes
+        self._span.set_attributes(attributes)
+
+    def _failed(self, error_type: str) -> None:
+        self._set({"error.type": error_type})
+        self._span.set_status(self._api.Status(self._api.StatusCode.ERROR))  # without the words of the error
+
+    def _measure(self, tokens: Any, duration: Any) -> None:
+        """Record the metrics of a request."""
+        names = ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.response.model")
+        common = {name: self._attributes[name] for name in names if name in self._attributes}
+        failed = {"error.type": self._attributes["error.type"]} if "error.type" in self._attributes else {}
+        duration.record(perf_counter() - self._began, {**common, **failed})
+        for kind in ("input", "output"):
+            if count := self._attributes.get(f"gen_ai.usage.{kind}_tokens"):
+                tokens.record(count, {**common, "gen_ai.token.type": kind})
+
+
+def _model_attributes(name: str) -> dict[str, Any]:
+    provider, _, model = name.partition(":")
+    return {"gen_ai.provider.name": _PROVIDERS.get(provider, provider), "gen_ai.request.model": model or provider}
 
 
 def run_span(run: LiveRun) -> TraceSpan:
@@ -100,7 +214,12 @@ def run_span(run: LiveRun) -> TraceSpan:
     if api is None:
         return _OFF
     name = run.setup.name or "agent"
-    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, "gen_ai.conversation.id": run.id}
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": name,
+        "gen_ai.conversation.id": run.id,
+        **_model_attributes(run.setup.model.name),
+    }
     return _OtelSpan(api, run, f"invoke_agent {name}", "INTERNAL", attributes, root=True)
 
 
@@ -109,18 +228,23 @@ def model_span(run: LiveRun, request: Request) -> TraceSpan:
     api = _load_api()
     if api is None:
         return _OFF
-    provider, _, model = run.setup.model.name.partition(":")
-    attributes: dict[str, Any] = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": provider,
-        "gen_ai.request.model": model,
-        "gen_ai.conversation.id": run.id,
+    model, options = _model_attributes(run.setup.model.name), request.options
+    given = {
+        "gen_ai.output.type": None if request.shape is None else "json",
+        "gen_ai.request.max_tokens": options.max_tokens,
+        "gen_ai.request.seed": options.seed,
+        "gen_ai.request.stop_sequences": options.stop or None,
+        "gen_ai.request.temperature": options.temperature,
+        "gen_ai.request.top_p": options.top_p,
     }
-    if request.options.temperature is not None:
-        attributes["gen_ai.request.temperature"] = request.options.temperature
-    if request.options.max_tokens is not None:
-        attributes["gen_ai.request.max_tokens"] = request.options.max_tokens
-    return _OtelSpan(api, run, f"chat {model}", "CLIENT", attributes)
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.agent.name": run.setup.name or "agent",
+        "gen_ai.conversation.id": run.id,
+        **model,
+        **{name: value for name, value in given.items() if value is not None},
+    }
+    return _OtelSpan(api, run, f"chat {model['gen_ai.request.model']}", "CLIENT", attributes)
 
 
 def call_span(run: LiveRun, call: Call) -> TraceSpan:
@@ -130,6 +254,8 @@ def call_span(run: LiveRun, call: Call) -> TraceSpan:
         return _OFF
     attributes = {
         "gen_ai.operation.name": "execute_tool",
+        "gen_ai.agent.name": run.setup.name or "agent",
+        "gen_ai.conversation.id": run.id,
         "gen_ai.tool.name": call.name,
         "gen_ai.tool.call.id": call.id,
         "gen_ai.tool.type": "function",

@@ -6,13 +6,28 @@ With many tools it sees a few, and `find_tools` to find the others.
 from collections.abc import Iterable
 from typing import Any
 
+from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
+from treadle.engine.catalog import Catalog
 from treadle.engine.live import LiveRun
 from treadle.loop.decide import AskModel
-from treadle.tools.search import rank_tools
+from treadle.loop.window import is_compacted
 
 FOUND = 8  # how many tools one search shows
+
+
+async def prepare_tools(run: LiveRun) -> None:
+    """Have the tools prepared for the next request. What is left out isn't there for the model, and can't be called."""
+    prepare = getattr(run.toolset, "prepare", None)
+    if prepare is None or not getattr(run.toolset, "prepares", True):
+        return
+    tools = tuple(await prepare(run.context(Call("", "", {}))))
+    if tools == run.base.listed:
+        run.equip(run.base)
+    elif tools != run.catalog.listed:
+        output = run.setup.output
+        run.equip(Catalog(tools, None if output is None else output.tool, run.base.listed))
 
 
 def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dict[str, Any] | None]:
@@ -20,9 +35,16 @@ def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dic
     names = [] if step.last else list(_visible_names(run))
     if run.state.keeps and not step.last:
         names.append("read_result")
+    if is_compacted(run.state.history) and names:
+        names.append("search_conversation")
+    if run.state.background and not step.last:
+        names.append("background_result")
+    if run.state.partial is not None and names:
+        names.append("continue_call")
     shape = output_schema(run, has_tools=bool(names))
-    if run.setup.output is not None and shape is None and not step.last:
-        names.append(run.setup.output.tool.name)
+    output = run.setup.output
+    if output is not None and output.tool is not None and shape is None and not step.last:
+        names.append(output.tool.name)
     return run.catalog.specs(names), shape
 
 
@@ -43,6 +65,8 @@ def _visible_names(run: LiveRun) -> Iterable[str]:
 
 def find_tools(run: LiveRun, query: str) -> tuple[str, tuple[str, ...]]:
     """Return the tools that match a query: the text for the model, and their names."""
+    from treadle.tools.search import rank_tools  # only agents with many tools need it
+
     tools: list[Tool] = [run.catalog.tools[name] for name in run.offered]
     found = rank_tools(query, [tool.spec for tool in tools], FOUND)
     if not found:

@@ -4,17 +4,23 @@ No model and no tools are needed for that; where the tools are known, arguments 
 them.
 """
 
+import asyncio
+from collections.abc import Iterable, Sequence
+
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Result
-from treadle.core.entries import Forked, Opened, Refused, Settled
-from treadle.core.errors import ApprovalError, RunNotFound, RunTaken
+from treadle.core.entries import Approved, Opened, Refused, Settled
+from treadle.core.errors import ApprovalError, RunNotFound, RunTaken, SettingsError
+from treadle.core.grants import Grant
+from treadle.core.media import Prompt
 from treadle.core.seams import Journal
-from treadle.engine.approval import answer_to_entry, check_answer, check_edited, check_fits
+from treadle.engine.approval import answer_to_entry, answer_to_grant, check_answer, check_edited, check_fits
 from treadle.engine.audit_records import audit_end
 from treadle.engine.catalog import Catalog
 from treadle.engine.journaled import JournaledRun, append_entries
 from treadle.engine.setup import APPROVALS_EXPIRE, Answer, Approval, Services
+from treadle.guard.policy import digest_arguments
 from treadle.guard.redaction import Redactor
 from treadle.loop.answers import SOMEBODY, refusal_result, settlement_result
 from treadle.loop.state import CallState
@@ -40,18 +46,48 @@ class RunTree:
         return root
 
     async def answer(self, call_id: str, answer: Answer, digest: str, catalog: Catalog | None = None) -> Approval:
-        """Record a person's answer about a call. `catalog` has the tools of the run itself, where they are known."""
-        root = self.runs[0]
+        """Record a person's answer about a call. `catalog` has the tools of the run itself, where they are known.
+
+        Other calls that wait and are like it are approved too, where the answer allows them.
+        """
+        run, call = self._find_waiting(call_id, answer)
+        approval = run.approval(call)
+        check_answer(approval, answer, digest, run.now())
+        await take_answer(run, call, answer, catalog if run is self.runs[0] else None)
+        await run.flush()
+        await self._approve_covered()
+        return approval
+
+    def _find_waiting(self, call_id: str, answer: Answer) -> tuple[JournaledRun, CallState]:
+        found = next(((run, call) for run in self.runs for call in run.waiting() if call.id == call_id), None)
+        if found is None:
+            what = "an approval" if answer.settled is None else "somebody to say what became of it"
+            raise ApprovalError(f"No call {call_id} of run {self.runs[0].id} waits for {what}.")
+        return found
+
+    async def answer_all(
+        self, answer: Answer, shown: Sequence[tuple[str, str]] | None = None, catalog: Catalog | None = None
+    ) -> list[Approval]:
+        """Record one answer to several calls: to those that were `shown`, by id and digest, or to all that wait for approval.
+
+        All of them are checked before any is answered. A call whose outcome is unclear isn't among them.
+        """
+        chosen = [(approval.call_id, "") for approval in self.approvals() if not approval.unclear] if shown is None else shown
+        approvals: list[Approval] = []
+        for call_id, digest in chosen:
+            run, call = self._find_waiting(call_id, answer)
+            approvals.append(run.approval(call))
+            check_answer(approvals[-1], answer, digest, run.now())
+            answer_to_grant(call, answer, run.redactor, user=run.user, run_id=run.id, at=run.now())
+        for call_id, digest in chosen:
+            if any(call.id == call_id for run in self.runs for call in run.waiting()):  # else an answer before has covered it
+                await self.answer(call_id, answer, digest, catalog)
+        return approvals
+
+    async def _approve_covered(self) -> None:
         for run in self.runs:
-            for call in run.waiting():
-                if call.id == call_id:
-                    approval = run.approval(call)
-                    check_answer(approval, answer, digest, run.now())
-                    record_answer(run, call, answer, catalog if run is root else None)
-                    await run.flush()
-                    return approval
-        what = "an approval" if answer.settled is None else "somebody to say what became of it"
-        raise ApprovalError(f"No call {call_id} of run {root.id} waits for {what}.")
+            approve_covered(run, run.waiting())
+            await run.flush()
 
     async def cancel(self) -> None:
         """End a turn that waits for a person, in all of its runs; the outermost comes last, so that a crash leaves it waiting.
@@ -87,11 +123,25 @@ async def load_run_tree(
 
 async def fork_run(services: Services, run_id: str, at: int | None, new_id: str, redactor: Redactor | None = None) -> None:
     """Create run `new_id` with a copy of another one's first `at` entries, or of all."""
+    from treadle.loop.forks import fork_entries  # few runs are forked
+
     journal = journal_of(services)
     entries = await journal.read(run_id)
-    kept = entries if at is None else entries[:at]
-    mark = Forked(run_id=run_id, entries=len(kept), at=services.clock())
-    await append_entries(journal, redactor or Redactor(), new_id, 0, [*kept, mark])
+    kept = fork_entries(run_id, entries if at is None else entries[:at], services.clock())
+    await append_entries(journal, redactor or Redactor(), new_id, 0, kept)
+
+
+async def fork_before_message(services: Services, run_id: str, number: int, new_id: str, redactor: Redactor) -> Prompt:
+    """Create run `new_id` from what was before a message of the user, ready for another message. Return that message."""
+    from treadle.loop.forks import find_message, fork_entries, message_parts  # few runs are forked
+
+    journal = journal_of(services)
+    entries = await journal.read(run_id)
+    at = find_message(entries, number)
+    if at is None:
+        raise SettingsError(f"Run {run_id} has no message {number} of the user.")
+    await append_entries(journal, redactor, new_id, 0, fork_entries(run_id, entries[:at], services.clock(), closed=True))
+    return message_parts(entries[at])
 
 
 def journal_of(services: Services) -> Journal:
@@ -101,13 +151,40 @@ def journal_of(services: Services) -> Journal:
     return services.journal
 
 
-def record_answer(run: JournaledRun, call: CallState, answer: Answer, catalog: Catalog | None) -> Result | None:
-    """Record a person's answer; return the result of a call that it ended. What ends the call is in the audit at once."""
+async def take_answer(run: JournaledRun, call: CallState, answer: Answer, catalog: Catalog | None) -> Result | None:
+    """Record a person's answer, and what it allows for always; return the result of a call that it ended."""
     approval = run.approval(call)
     check_fits(approval, answer)
     if catalog is not None:
         check_edited(approval, answer, catalog)
-    entry = answer_to_entry(approval, answer, run.now())
+    grant = answer_to_grant(call, answer, run.redactor, user=run.user, run_id=run.id, at=run.now())
+    if grant is not None and grant.scope == "always":
+        if run.services.grants is None:
+            raise ApprovalError(
+                "Nothing is stored here for always; run the agent with journal=True, or allow it for this conversation."
+            )
+        # Before the entry: a process that dies in between has the person asked again, and the same grant isn't added twice.
+        await asyncio.to_thread(run.services.grants.add, grant)
+    return record_answer(run, call, answer, grant)
+
+
+def approve_covered(run: JournaledRun, calls: Iterable[CallState]) -> None:
+    """Approve calls that wait and are covered by what a person has allowed since."""
+    for call in calls:
+        if call.terms is None or call.call is None or call.unclear:
+            continue
+        from treadle.guard.grants import find_grant  # only where a person is asked
+
+        grant = find_grant(run.grants(), call.call, call.terms, run.user)
+        if grant is not None:
+            digest = digest_arguments(call.call.arguments)
+            run.record(Approved(call_id=call.id, by=grant.by, digest=digest, covered=grant.id, at=run.now()))
+
+
+def record_answer(run: JournaledRun, call: CallState, answer: Answer, grant: Grant | None = None) -> Result | None:
+    """Record a person's answer; return the result of a call that it ended. What ends the call is in the audit at once."""
+    approval = run.approval(call)
+    entry = answer_to_entry(approval, answer, run.now(), grant)
     if isinstance(entry, Settled):
         return _record_settlement(run, call, replace(entry, words=truncate_with_note(run.redactor.text(entry.words), WORDS_LIMIT)))
     if isinstance(entry, Refused):

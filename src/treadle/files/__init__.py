@@ -8,11 +8,14 @@ if TYPE_CHECKING:
     from treadle.files.named_files import NotOpened, read_named
     from treadle.files.problems import MissingPath, WorkspaceProblem, printable_name
     from treadle.files.workspace import Workspace
-    from treadle.files.workspace_folders import check_workspace, explain_workspace_refusal, workspace_at
+    from treadle.files.workspace_folders import SAMPLES as SAMPLES_FOLDER
+    from treadle.files.workspace_folders import NotAWorkspace, check_workspace, explain_workspace_refusal, workspace_at
 
 _HOMES = {
     "MissingPath": "treadle.files.problems",
+    "NotAWorkspace": "treadle.files.workspace_folders",
     "NotOpened": "treadle.files.named_files",
+    "SAMPLES_FOLDER": "treadle.files.workspace_folders:SAMPLES",
     "Workspace": "treadle.files.workspace",
     "WorkspaceProblem": "treadle.files.problems",
     "check_workspace": "treadle.files.workspace_folders",
@@ -23,7 +26,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "SAMPLES_FOLDER",
     "MissingPath",
+    "NotAWorkspace",
     "NotOpened",
     "Workspace",
     "WorkspaceProblem",

@@ -4,6 +4,7 @@ A day without a year stands for that day of any year. Ambiguous spellings (`01/0
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _MONTHS = {
@@ -40,6 +41,18 @@ _DAY_FIRST = re.compile(rf"\b{_DAY}(?:{_TO}{_DAY})?\s+(?:of\s+)?{_MONTH}(?!\w){_
 _CLOCK = re.compile(
     r"(?<![\w:.])\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?(?![\w:])|(?<![\w.])\d{1,2}\s*[ap]\.?m\b\.?", re.IGNORECASE
 )
+_TIME = re.compile(
+    r"(?<![\d:.])([01]?\d|2[0-4])(?::([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?!:?\d)(?:\s?([ap])\.?m\b)?|\s?([ap])\.?m\b)", re.IGNORECASE
+)
+
+
+class TimeOfDay(NamedTuple):
+    """A time of day in minutes since midnight; `half` says whether it was written with am or pm."""
+
+    start: int
+    end: int
+    minutes: int
+    half: bool
 
 
 class Day(NamedTuple):
@@ -52,7 +65,32 @@ class Day(NamedTuple):
 
 def find_days(text: str) -> frozenset[Day]:
     """Return all days in a text."""
-    return frozenset([day for match in _ISO.finditer(text) for day in (_parse_iso(match),)] + [*_find_worded(text)])
+    return frozenset([day for _, _, day in locate_days(text)])
+
+
+def locate_days(text: str) -> Iterator[tuple[int, int, Day]]:
+    """Yield all days in a text, each with where it begins and ends; those of a range have the same place."""
+    for match in _ISO.finditer(text):
+        yield match.start(), match.end(), Day(int(match[1]), int(match[2]), int(match[3]))
+    for match in _MONTH_FIRST.finditer(text):
+        month, first, last, year = match.groups()
+        yield from [(match.start(), match.end(), _make_day(year, month, day)) for day in (first, last) if day]
+    for match in _DAY_FIRST.finditer(text):
+        first, last, month, year = match.groups()
+        yield from [(match.start(), match.end(), _make_day(year, month, day)) for day in (first, last) if day]
+
+
+def locate_times(text: str) -> Iterator[TimeOfDay]:
+    """Yield all times of day in a text, those of timestamps among them."""
+    for match in _TIME.finditer(text):
+        half = (match[3] or match[4] or "").lower()
+        hour = int(match[1]) % 12 + 12 * (half == "p") if half else int(match[1])
+        yield TimeOfDay(match.start(), match.end(), hour * 60 + int(match[2] or 0), bool(half))
+
+
+def month_number(name: str) -> int:
+    """Return the number of a month by its name or abbreviation; 0 where it is none."""
+    return _MONTHS.get(name.lower(), 0)
 
 
 def parse_day(value: str) -> Day | None:
@@ -85,12 +123,5 @@ def _parse_iso(match: re.Match[str]) -> Day:
     return Day(int(match[1]), int(match[2]), int(match[3]))
 
 
-def _find_worded(text: str) -> list[Day]:
-    found: list[Day] = []
-    for match in _MONTH_FIRST.finditer(text):
-        month, first, last, year = match.groups()
-        found += [Day(int(year or 0), _MONTHS[month.lower()], int(day)) for day in (first, last) if day]
-    for match in _DAY_FIRST.finditer(text):
-        first, last, month, year = match.groups()
-        found += [Day(int(year or 0), _MONTHS[month.lower()], int(day)) for day in (first, last) if day]
-    return found
+def _make_day(year: str | None, month: str, day: str) -> Day:
+    return Day(int(year or 0), _MONTHS[month.lower()], int(day))

@@ -70,6 +70,11 @@ class Redactor:
         """Return the same redactor with more known secrets: those of one run, say."""
         return Redactor(["_".join(words) for words in self._extra], (*self._secrets, *secrets))
 
+    def combined(self, other: "Redactor") -> "Redactor":
+        """Return a redactor that masks what this one or the other one masks."""
+        extra = ["_".join(words) for words in (*self._extra, *other._extra)]
+        return Redactor(extra, (*self._secrets, *other._secrets))
+
     def text(self, text: str) -> str:
         """Return `text` with every secret masked."""
         if len(text) < MIN_LENGTH:

@@ -11,7 +11,7 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from treadle.core.calls import Result
-from treadle.core.messages import Message
+from treadle.core.messages import Message, Summary, Text, summary_text
 
 _HIDDEN = "\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
 _LONGEST_SOURCE = 200
@@ -27,10 +27,20 @@ def wrap_untrusted(content: str, source: str) -> str:
 
 
 def message_to_prompt(message: Message) -> Message:
-    """Return a message as a model reads it: untrusted results between markers, and after each result the engine's note about it."""
+    """Return a message as a model reads it: untrusted results between markers, and after each result the engine's note about it.
+
+    A summary becomes text, of which the user's own messages are outside of such markers.
+    """
+    if message.role == "person" and isinstance(message.parts[0], Summary):
+        return Message("person", (Text(_summary_to_prompt(message.parts[0])), *message.parts[1:]))
     if message.role != "tools":
         return message
     return Message(message.role, tuple([result_to_prompt(part) if isinstance(part, Result) else part for part in message.parts]))
+
+
+def _summary_to_prompt(summary: Summary) -> str:
+    notes = wrap_untrusted(summary.notes, "notes on this conversation") if summary.untrusted else summary.notes
+    return f"{summary_text(summary, notes)}\n\n[The conversation goes on from here.]\n\n"
 
 
 def result_to_prompt(part: Result) -> Result:

@@ -28,6 +28,16 @@ async def resolve_host(host: str, port: int) -> list[str]:
     return list(dict.fromkeys([str(address[0]) for *_, address in found]))
 
 
+def is_local_host(host: str) -> bool:
+    """Return whether a host is written as one of this machine or its network, so that its use is intended."""
+    return is_localhost(host) or classify_address(host) in PRIVATE_KINDS
+
+
+def is_localhost(host: str) -> bool:
+    """Return whether a host is `localhost` or a name below it."""
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def check_addresses(host: str, addresses: Sequence[str], *, private: bool) -> None:
     """Raise unless every address is one that tools may connect to; one bad address is enough."""
     if not addresses:

@@ -18,6 +18,7 @@ from treadle.core.entries import Entry, Finished, Noted, Replied, Returned, Said
 from treadle.core.errors import RunNotFound, SettingsError, TreadleError
 from treadle.core.requests import Usage
 from treadle.jobs.store import Job, Jobs, State, remove_tree
+from treadle.runs import Runs
 
 if TYPE_CHECKING:
     from treadle.agent.agent import Agent
@@ -62,7 +63,7 @@ class JobContext:
         self.host = host
         self.before = before  # how the job stood when it was taken up
         self._jobs = jobs
-        self._agent: Agent[Any] | None = None
+        self._agent: Agent[Any, Any] | None = None
         self._cancelled = asyncio.Event()
 
     @property
@@ -88,7 +89,7 @@ class JobContext:
         """Store these facts with the job."""
         self.job = self._jobs.save(replace(self.job, facts={**self.job.facts, **facts}))
 
-    async def ask(self, agent: "Agent[Any]", prompt: str, turn: int = 0) -> "RunResult[Any]":
+    async def ask(self, agent: "Agent[Any, Any]", prompt: str, turn: int = 0) -> "RunResult[Any]":
         """Return the result of one turn of the job's run: resumed if it had started, returned as it was if it had finished."""
         services, host = self.host.home.services(), self.host
         watchers = () if host.watcher is None else (host.watcher,)
@@ -155,6 +156,9 @@ async def execute_job(job_id: str, work: JobKind, host: "Host") -> Job:
         desk = JobContext(job, jobs, host, before)
         try:
             done = await _run_cancellable(desk, jobs, work)
+        except asyncio.CancelledError:  # the process is being ended
+            await _print_stopped(job_id, host)
+            raise
         except Exception as error:  # a mistake in the work: whoever looks at the job must not wait for it
             jobs.save(replace(desk.job, state="failed", why=f"{type(error).__name__}: {error}", finished_at=time()))
             raise
@@ -165,6 +169,18 @@ async def execute_job(job_id: str, work: JobKind, host: "Host") -> Job:
     if dropped is not None:  # the job can be merged meanwhile
         await asyncio.to_thread(remove_tree, dropped)
     return job
+
+
+async def _print_stopped(job_id: str, host: "Host") -> None:
+    """Print at the terminal, where there is one, what was cut off and how to go on."""
+    if host.terminal is None:
+        return
+    with suppress(RunNotFound):  # stopped before its run began
+        for call in await Runs(host.home).interrupted_calls(job_id):
+            arguments = msgspec.json.encode(call.arguments).decode()
+            host.terminal.tell(f"{call.name} was running, and may have taken effect: {arguments}", "yellow")
+    ways = f"To go on: treadle jobs resume {job_id}   To drop it: treadle jobs cancel {job_id}"
+    host.terminal.tell(f"Stopped. {ways}", "yellow")
 
 
 async def _run_cancellable(desk: JobContext, jobs: Jobs, work: JobKind) -> JobResult:

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.core.errors import TreadleError
+from treadle.core.id_matching import LAST, require_one, select_id
 from treadle.files.workspace_folders import JOBS, WORKSPACE
 from treadle.guard.redaction import Redactor
 from treadle.home import cipher_of
@@ -28,7 +29,7 @@ State = Literal["pending", "running", "waiting", "completed", "failed", "cancell
 FINAL_STATES: tuple[State, ...] = ("completed", "failed", "cancelled")
 LONGEST = 120  # characters of a title
 _ATTEMPTS, _PAUSE = 10, 0.02
-_PROCESS_GONE = "Its process is gone. To go on: treadle jobs resume {}"
+_PROCESS_GONE = "Its process is gone. To continue: treadle jobs resume {}"
 
 
 class JobNotFound(TreadleError):
@@ -147,8 +148,17 @@ class Jobs:
         return job
 
     def get(self, job_id: str) -> Job:
-        """Return the job of this id or unique prefix, with its actual state should its process have died."""
-        return self._with_actual_state(self._read(self._resolve_id(job_id)))
+        """Return the job of this id, with its actual state should its process have died."""
+        if not self.has(job_id):
+            raise JobNotFound(f"There is no job {job_id} here. `treadle jobs` lists them.")
+        return self._with_actual_state(self._read(job_id))
+
+    def find(self, typed: str) -> Job:
+        """Return the job that a person means: by its id, a unique prefix of it, or `last`. They may see every job's title."""
+        ids = [job.id for job in self.all()] if typed == LAST else self._ids()
+        found = select_id(typed, ids)
+        titles = {job_id: job.title for job_id in found if len(found) > 1 and (job := self._read_or_none(job_id)) is not None}
+        return self.get(require_one(typed, [(job_id, titles.get(job_id, "")) for job_id in found], "job", JobNotFound))
 
     def all(self, user: str | None = None) -> list[Job]:
         """Return all jobs, or one user's, newest first."""
@@ -210,15 +220,6 @@ class Jobs:
             if job.state == "running":
                 return replace(job, state="waiting", why=_PROCESS_GONE.format(job.id))
         return job
-
-    def _resolve_id(self, beginning: str) -> str:
-        ids = self._ids()
-        found = [beginning] if beginning in ids else [job_id for job_id in ids if beginning and job_id.startswith(beginning)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise JobNotFound(f"{len(found)} jobs begin with {beginning!r}; write more of the id.")
-        raise JobNotFound(f"There is no job {beginning!r}. `treadle jobs` lists them.")
 
     def _ids(self) -> list[str]:
         try:

@@ -3,9 +3,10 @@
 from msgspec import Struct
 
 from treadle.core.entries import Stopped
-from treadle.loop.limits import Limits, reached
+from treadle.core.messages import text_of
+from treadle.loop.limits import Limits, describe_limit, exhausted
 from treadle.loop.state import CallState, RunState
-from treadle.loop.window import select_to_shorten
+from treadle.loop.window import Prefix, scale_window, select_prefix, select_to_shorten
 
 
 class TurnTerms(Struct, frozen=True):
@@ -13,8 +14,9 @@ class TurnTerms(Struct, frozen=True):
 
     notes         a line for the request of each round; the last one is used for all further rounds
     final_note    the note to the model when it has to answer without tools
-    wants_output  the answer has to fit a schema
+    wants_output  the answer has to fit a schema, or to be validated
     window        how many characters of history the model can read; None where that isn't known
+    continues     an answer that is cut at the output limit is continued
     """
 
     limits: Limits = Limits()
@@ -22,6 +24,7 @@ class TurnTerms(Struct, frozen=True):
     final_note: str = "Tools are no longer available. Answer now, from what you have; say what is missing."
     wants_output: bool = False
     window: int | None = None
+    continues: bool = True
 
 
 class AskModel(Struct, frozen=True):
@@ -64,45 +67,96 @@ class WaitForPerson(Struct, frozen=True):
     calls: tuple[CallState, ...]
 
 
+class AwaitBackground(Struct, frozen=True):
+    """The model is done, and these calls in the background aren't, or it doesn't know that they are: wait, and tell it."""
+
+    calls: tuple[CallState, ...]
+
+
+class Deliver(Struct, frozen=True):
+    """The user has sent these messages since the last request: have them join the history."""
+
+    message_ids: tuple[str, ...]
+
+
 class Shorten(Struct, frozen=True):
     """The history outgrew the model: shorten the results of these calls."""
 
     call_ids: tuple[str, ...]
 
 
+class Compact(Struct, frozen=True):
+    """The history outgrew the model although its old results are short: have a summary stand for its oldest messages."""
+
+    prefix: Prefix
+
+
 class ReadOutput(Struct, frozen=True):
-    """The answer has to fit a schema: check whether it does."""
+    """The answer has to fit a schema, or to be validated: check whether it does.
+
+    `stopped`, `reason` and `limit` are how the turn ends if so.
+    """
 
     text: str
+    stopped: Stopped = "answered"
+    reason: str = ""
+    limit: str = ""
 
 
 class Finish(Struct, frozen=True):
-    """End the turn."""
+    """End the turn. `limit` is the field of `Limits` that it stopped at."""
 
     stopped: Stopped
     text: str = ""
     reason: str = ""
+    limit: str = ""
 
 
 class Idle(Struct, frozen=True):
     """Nothing to do: the turn is over."""
 
 
-Step = AskModel | CloseReply | Judge | CallTools | Recover | WaitForPerson | Shorten | ReadOutput | Finish | Idle
+Step = (
+    AskModel
+    | CloseReply
+    | Judge
+    | CallTools
+    | Recover
+    | WaitForPerson
+    | AwaitBackground
+    | Deliver
+    | Shorten
+    | Compact
+    | ReadOutput
+    | Finish
+    | Idle
+)
 
+OVERFLOW = "It can't be compacted any further: fork the run at an earlier entry, or continue it with a model that reads more."
 FILTERED = "The provider's content filter held the reply back. Ask in other words, or ask another model."
+REJECTED = "The model's answer was rejected once too often:"
 EMPTY_NOTE = "Your last reply was empty. Answer, or call a tool."
-MOST_NOTES = 3  # how often a model is told that its answer doesn't fit the schema
 
 
 def decide(state: RunState, terms: TurnTerms, squeezed: str = "") -> Step:
     """Return the next step. `squeezed` says, in words, which limit the rest of a tree of runs has reached."""
+    step = _decide_step(state, terms, squeezed)
+    return (_decide_fit(state, terms) or step) if isinstance(step, AskModel) else step
+
+
+def _decide_step(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     if state.finished is not None:
         return Idle()
     if state.calls:
         return _decide_calls(state)
     if state.reply_open:
         return CloseReply()
+    if state.cut:
+        return _decide_continuation(state, terms, squeezed)
+    if state.steering:
+        return Deliver(tuple([message.id for message in state.steering]))
+    if state.background and not state.last and (state.output is not None or state.answer is not None):
+        return _decide_background(state)
     if state.output is not None:
         return Finish("answered", text=state.words)
     if state.answer is not None:
@@ -110,6 +164,13 @@ def decide(state: RunState, terms: TurnTerms, squeezed: str = "") -> Step:
     if state.empties:
         return _decide_silence(state, terms, squeezed)
     return _decide_next_request(state, terms, squeezed)
+
+
+def _decide_continuation(state: RunState, terms: TurnTerms, squeezed: str) -> AskModel:
+    from treadle.loop.continuation import continuation_note  # few replies are cut
+
+    reason = _find_limit(state, terms, squeezed).words if state.last else ""
+    return AskModel(continuation_note(text_of(state.parts)), state.last, reason)
 
 
 def decide_open_reply(state: RunState) -> Judge | CallTools | None:
@@ -138,13 +199,17 @@ def _decide_calls(state: RunState) -> Step:
     return WaitForPerson(tuple([call for call in (*state.calls, *state.inner) if call.waits]))
 
 
+def _decide_background(state: RunState) -> Step:
+    """Wait for the calls in the background, unless a person has to be asked about one of them first."""
+    waiting = tuple([call for call in state.background if call.waits])
+    return WaitForPerson(waiting) if waiting else AwaitBackground(state.background)
+
+
 def _decide_answer(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
-    answer = state.answer or ""
-    if terms.wants_output:
-        return ReadOutput(answer)
+    ending = Finish("answered", text=state.answer or "")
     if state.last and not _is_conclusion(state, terms.limits):
-        return Finish("limit", text=answer, reason=_find_limit_reason(state, terms, squeezed))
-    return Finish("answered", text=answer)
+        ending = _stop_at_limit(_find_limit(state, terms, squeezed), state.answer or "")
+    return ReadOutput(ending.text, ending.stopped, ending.reason, ending.limit) if terms.wants_output else ending
 
 
 def _is_conclusion(state: RunState, limits: Limits) -> bool:
@@ -157,40 +222,70 @@ def _decide_silence(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     if state.filtered:
         return Finish("failed", reason=FILTERED)
     if state.empties == 1:
-        return AskModel(note=EMPTY_NOTE, last=state.last, reason=_find_limit_reason(state, terms, squeezed) if state.last else "")
+        reason = _find_limit(state, terms, squeezed).words if state.last else ""
+        return AskModel(note=EMPTY_NOTE, last=state.last, reason=reason)
     if state.last:
-        why = _find_limit_reason(state, terms, squeezed)
-        return Finish("limit", text=state.words or f"I stopped at {why} before I had an answer.", reason=why)
+        return _stop_at_limit(_find_limit(state, terms, squeezed), state.words)
     return Finish("failed", reason="The model answered with nothing, twice.")
 
 
-def _find_limit_reason(state: RunState, terms: TurnTerms, squeezed: str) -> str:
+class _Limit(Struct, frozen=True):
+    """A limit that was reached: its field of `Limits`, where it is one of this run, and in words."""
+
+    name: str
+    words: str
+
+
+_UNKNOWN = _Limit("", "a limit")
+
+
+def _find_limit(state: RunState, terms: TurnTerms, squeezed: str) -> _Limit:
     if state.refused_repeat:
-        return "the same call again and again"
-    return reached(terms.limits, state.spent) or squeezed or "a limit"
+        return _Limit("refuse_at", "the same call again and again")
+    name = exhausted(terms.limits, state.spent)
+    if name:
+        return _Limit(name, describe_limit(terms.limits, name))
+    return _Limit("", squeezed) if squeezed else _UNKNOWN
+
+
+def _stop_at_limit(limit: _Limit, text: str) -> Finish:
+    return Finish("limit", text=text, reason=limit.words, limit=limit.name)
 
 
 def _decide_next_request(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
-    why = _find_limit_reason(state, terms, squeezed)
-    if why != "a limit":
-        return _decide_at_limit(state, terms, why)
-    if terms.window is not None and state.history.size > terms.window:
-        call_ids = select_to_shorten(state.history, terms.window)
-        if call_ids:
-            return Shorten(call_ids)
+    if state.rejections and state.rejections + state.notes > terms.limits.output_retries:
+        return Finish("failed", text=state.words, reason=f"{REJECTED} {state.rejection}")
+    limit = _find_limit(state, terms, squeezed)
+    if limit is not _UNKNOWN:
+        return _decide_at_limit(state, terms, limit)
     return AskModel(note=state.note or _find_note(state.spent.rounds, terms))
 
 
-def _decide_at_limit(state: RunState, terms: TurnTerms, why: str) -> Step:
+def _decide_fit(state: RunState, terms: TurnTerms) -> Shorten | Compact | Finish | None:
+    """Return how to make the history fit the model again; None where it fits, or nothing can be done before it is refused."""
+    window = scale_window(terms.window, state.density, state.capacity)
+    if window is None or state.history.size <= window:
+        return None
+    call_ids = select_to_shorten(state.history, window)
+    if call_ids:
+        return Shorten(call_ids)
+    prefix = select_prefix(state.history, window)
+    if prefix is not None:
+        return Compact(prefix)
+    return Finish("failed", text=state.words, reason=f"{state.overflowed} {OVERFLOW}") if state.overflowed else None
+
+
+def _decide_at_limit(state: RunState, terms: TurnTerms, limit: _Limit) -> Step:
     limits = terms.limits
     if limits.at_limit == "fail":
-        return Finish("failed", text=state.words, reason=f"The run stopped at {why}; what was done is kept.")
+        reason = f"The run stopped at {limit.words}; what was done is kept."
+        return Finish("failed", text=state.words, reason=reason, limit=limit.name)
     if limits.at_limit == "words":
-        return Finish("limit", text=limits.words, reason=why)
+        return _stop_at_limit(limit, limits.words)
     if limits.at_limit == "last_text" and state.words:
-        return Finish("limit", text=state.words, reason=why)
+        return _stop_at_limit(limit, state.words)
     note = f"{state.note}\n{terms.final_note}" if state.note else terms.final_note
-    return AskModel(note=note, last=True, reason=why)
+    return AskModel(note=note, last=True, reason=limit.words)
 
 
 def _find_note(rounds: int, terms: TurnTerms) -> str:

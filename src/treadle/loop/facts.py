@@ -14,12 +14,15 @@ from treadle.core.calls import Deny, ProblemKind, Written
 from treadle.core.entries import (
     Approved,
     Called,
+    Compacted,
+    Delivered,
     Entry,
     Finished,
     Forked,
     Judged,
     Noted,
     Opened,
+    Overflowed,
     Previewed,
     Refused,
     Replied,
@@ -29,6 +32,7 @@ from treadle.core.entries import (
     Settled,
     Shortened,
     Started,
+    Steered,
     Unclear,
 )
 from treadle.core.requests import Usage
@@ -124,13 +128,13 @@ class _Folding:
                 self._over(entry.call_id, CallFact(entry.at, "", "denied"))
             case Settled():
                 self._settled(entry)
-            case Noted() | Finished():
+            case Noted() | Finished() | Compacted() | Overflowed():
                 self._asked(entry.at, entry.usage)
             case Opened():
                 self._about = replace(self._about, agent=entry.agent, model=entry.model, user=entry.user, opened_at=entry.at)
             case Forked():
                 self._forked(entry)
-            case Said() | Previewed() | Approved() | Started() | Unclear() | Shortened() | Resumed():
+            case Said() | Steered() | Delivered() | Previewed() | Approved() | Started() | Unclear() | Shortened() | Resumed():
                 pass
             case _:
                 assert_never(entry)

@@ -1,4 +1,11 @@
-"""Retry policy: the delay (exponential backoff with jitter) before a request is retried. Pure: randomness is an argument."""
+"""Retry policy of requests to models and of tool calls: whether there is another try, and the delay before it.
+
+The delay is an exponential backoff with jitter. Pure: randomness is an argument.
+"""
+
+from treadle.core.calls import REPEATABLE
+from treadle.core.errors import ToolProblem
+from treadle.core.tool import RetryPolicy, Tool
 
 LONGEST = 30.0  # seconds; what we choose ourselves
 LONGEST_ASKED = 120.0  # seconds; what a server may ask for before we'd rather tell the person
@@ -13,3 +20,18 @@ def retry_delay(attempt: int, backoff: float, retry_after: float | None, chance:
     if retry_after is not None:
         return None if retry_after > LONGEST_ASKED else retry_after * (1 + 0.1 * chance)
     return min(backoff * 2 ** (attempt - 1), LONGEST) * chance
+
+
+def call_retry_policy(tool: Tool, error: Exception, attempt: int) -> RetryPolicy | None:
+    """Return the policy by which a call is tried again after the failed `attempt` (from 1); None where it isn't.
+
+    A call whose effect must not happen twice never is: it may have taken effect before it raised. A `ToolProblem` is an
+    answer to the model, so it has to be listed itself to be worth another try.
+    """
+    policy = tool.retries
+    if policy is None or attempt > policy.times or tool.retry not in REPEATABLE:
+        return None
+    kinds = policy.on
+    if isinstance(error, ToolProblem):
+        kinds = tuple([kind for kind in kinds if issubclass(kind, ToolProblem)])
+    return policy if isinstance(error, kinds) else None

@@ -15,12 +15,15 @@ from treadle.core.calls import Allow, Ask, Call, Deny, Media, Result, Settling, 
 from treadle.core.entries import (
     Approved,
     Called,
+    Compacted,
+    Delivered,
     Entry,
     Finished,
     Forked,
     Judged,
     Noted,
     Opened,
+    Overflowed,
     Previewed,
     Refused,
     Replied,
@@ -30,14 +33,16 @@ from treadle.core.entries import (
     Settled,
     Shortened,
     Started,
+    Steered,
     Unclear,
 )
-from treadle.core.messages import History, Message, Part, ReplyPart, person_message, text_of
+from treadle.core.grants import Grant, GrantTerms, Scope
+from treadle.core.messages import History, Message, Part, ReplyPart, Text, text_of
 from treadle.core.requests import Usage
 from treadle.loop.answers import SOMEBODY, refusal_result, settlement_result
 from treadle.loop.limits import Spent
 from treadle.loop.repeats import Trail, extend_trail, fingerprint
-from treadle.loop.window import shorten_results
+from treadle.loop.window import CHARACTERS_PER_TOKEN, compact_history, measure_density, shorten_results
 
 _canonical = msgspec.json.Encoder(order="deterministic")
 
@@ -60,10 +65,13 @@ class CallState(Struct, frozen=True):
     call: Call | None = None
     verdict: Verdict | None = None
     judged_at: float = 0.0
+    terms: GrantTerms | None = None  # what an approval of it can be remembered for
     preview: str | None = None  # what it would do, as far as that was found out
     seal: str = ""  # of what that was found out from
     approved: bool = False
     answered: str = ""  # by whom
+    scope: Scope = "once"  # how long they allowed calls like it
+    covered: str = ""  # the grant that answered in their place
     edited: bool = False  # their arguments, not the model's
     digest: str = ""  # of the arguments that were approved
     note: str = ""
@@ -72,6 +80,8 @@ class CallState(Struct, frozen=True):
     began_at: float = 0.0  # the last attempt
     question: UnclearQuestion | None = None  # about that attempt
     within: str = ""
+    background: bool = False  # the work of a call that has returned already
+    told: bool = False  # the model knows that it has ended
     result: Result | None = None
 
     @property
@@ -105,11 +115,19 @@ class RunState(Struct, frozen=True):
 
     position: int = 0  # how many entries it is the fold of
     opened: Opened | None = None
-    history: History = History()
+    agent: str = ""  # that the run was handed off to; empty for the one it began with
+    handoff: str = ""  # the agent that goes on after the open round
+    history: History = History()  # what the model reads
+    transcript: History = History()  # the same without compaction; one object with `history` until there is any
+    density: float = CHARACTERS_PER_TOKEN  # of what it reads, by its server's own count
+    capacity: int | None = None  # characters of history that fit, as far as refusals have shown
+    overflowed: str = ""  # why the last request was refused as too long
     parts: tuple[ReplyPart, ...] = ()  # of the open round's reply
     reply_open: bool = False
+    cut: int = 0  # replies in a row that were cut at the output limit; the next one has the rest
+    partial: Written | None = None  # the last call that was cut at the output limit
     calls: tuple[CallState, ...] = ()  # asked by the model in the open round
-    inner: tuple[CallState, ...] = ()  # asked by tools in the open round
+    inner: tuple[CallState, ...] = ()  # asked by tools in the open round, and what goes on in the background
     answer: str | None = None  # a reply without calls
     last: bool = False  # the answer is to a request without tools
     wants_more: bool = False  # the answer came with calls, which count for nothing in a reply without tools
@@ -118,18 +136,29 @@ class RunState(Struct, frozen=True):
     filtered: bool = False  # the last reply was empty because a filter of the provider held it back
     note: str = ""
     notes: int = 0
+    steering: tuple[Steered, ...] = ()  # messages that were sent during a turn and aren't in the history yet
+    message_ids: frozenset[str] = frozenset()  # of the user's messages, where their sender gave them
     spent: Spent = Spent()  # in this turn
     before: Usage = Usage()  # in the turns before it
     tool_calls: dict[str, int] = {}  # in this turn, by name
     trail: Trail = Trail()
     refused_repeat: bool = False
     tainted: bool = False
+    grants: tuple[Grant, ...] = ()  # what a person has allowed for this conversation
     revealed: tuple[str, ...] = ()
     keeps: bool = False  # some result is kept whole in the result store
     has_media: bool = False  # there are images, recordings or documents in the history, or were
-    output: Call | None = None
+    rejections: int = 0  # answers that were rejected, in this turn
+    rejection: str = ""  # why the last of them was
+    asked_again: bool = False  # for values of an answer that nothing vouches for, in this turn
+    output: dict[str, Any] | str | None = None
     at: float = 0.0
     finished: Finished | None = None
+
+    @property
+    def background(self) -> tuple[CallState, ...]:
+        """The calls in the background that the model doesn't know the end of."""
+        return tuple([call for call in self.inner if call.background and not call.told])
 
     @property
     def usage(self) -> Usage:
@@ -157,8 +186,7 @@ def apply_entry(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one 
         case Returned():
             changed = _returned(state, entry)
         case Called():
-            inner = CallState(entry.call.id, entry.call.name, call=entry.call, within=entry.within)
-            changed = replace(state, inner=(*state.inner, inner))
+            changed = _called(state, entry)
         case Previewed():
             changed = _with_call(state, entry.call_id, preview=entry.text, seal=entry.seal)
         case Approved():
@@ -173,15 +201,23 @@ def apply_entry(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one 
             changed = _opened(state, entry)
         case Said():
             changed = _said(state, entry)
+        case Steered():
+            changed = _steered(state, entry)
+        case Delivered():
+            changed = _delivered(state, entry)
         case Noted():
-            spent = _spending(state.spent, entry.usage)
-            changed = replace(state, note=entry.text, notes=state.notes + 1, answer=None, spent=spent)
+            changed = _noted(state, entry)
         case Shortened():
             changed = replace(state, history=shorten_results(state.history, entry.call_ids))
+        case Compacted():
+            changed = _compacted(state, entry)
+        case Overflowed():
+            capacity = min(entry.size if state.capacity is None else state.capacity, entry.size) * 6 // 10
+            changed = replace(state, capacity=capacity, overflowed=entry.reason, spent=_spending(state.spent, entry.usage))
         case Finished():
             changed = replace(state, finished=entry, spent=_spending(state.spent, entry.usage))
         case Resumed():
-            changed = replace(state, finished=None, empties=0, filtered=False, notes=0)
+            changed = replace(state, finished=None, empties=0, filtered=False, notes=0, rejections=0)
         case Forked():
             changed = state
         case _:
@@ -193,9 +229,9 @@ _IDLE = frozenset((Said, Approved, Refused, Settled, Resumed, Opened, Forked))  
 
 
 def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
-    """With position and clock moved on."""
+    """With position and clock moved on. A message that is sent while the turn waits for a person takes none of its time."""
     at, earlier = entry.at, before.at
-    if at <= earlier or type(entry) in _IDLE:
+    if at <= earlier or type(entry) in _IDLE or before.finished is not None:
         return replace(changed, position=before.position + 1, at=max(earlier, at))
     spent = changed.spent
     working = Spent(spent.rounds, spent.seconds + at - earlier, spent.usage, spent.last_tokens, spent.failures)
@@ -204,7 +240,20 @@ def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
 
 def _opened(state: RunState, entry: Opened) -> RunState:
     has_media = any(_has_media(part) for message in entry.history for part in message.parts)
-    return replace(state, opened=entry, history=History(entry.history), tainted=_begins_tainted(entry), has_media=has_media)
+    history = History(entry.history)
+    return replace(state, opened=entry, history=history, transcript=history, tainted=_begins_tainted(entry), has_media=has_media)
+
+
+def _compacted(state: RunState, entry: Compacted) -> RunState:
+    """Apply a compaction. The transcript stays, and with it where values come from."""
+    history = compact_history(state.history, entry.messages, entry.summary)
+    return replace(state, history=history, spent=_spending(state.spent, entry.usage))
+
+
+def _extended(state: RunState, *messages: Message) -> tuple[History, History]:
+    """The history and the transcript with more messages."""
+    history = state.history.plus(*messages)
+    return history, history if state.transcript is state.history else state.transcript.plus(*messages)
 
 
 def _has_media(part: Part) -> bool:
@@ -217,15 +266,25 @@ def _begins_tainted(entry: Opened) -> bool:
 
 
 def _said(state: RunState, entry: Said) -> RunState:
-    """A new turn: limits, repeats and the answer start afresh; the history goes on."""
-    message = Message("person", entry.parts) if entry.parts else person_message(entry.text)
+    """A new turn: limits, repeats and the answer start afresh; the history goes on.
+
+    Messages that were sent during a turn that failed or was cancelled come first.
+    """
+    if state.cut:
+        state = _answered(state, filtered=False)
+    history, transcript = _extended(state, _join_messages((*state.steering, entry)))
     return replace(
         state,
-        history=state.history.plus(message),
-        has_media=state.has_media or bool(entry.parts),
+        history=history,
+        transcript=transcript,
+        has_media=state.has_media or any(each.parts for each in (*state.steering, entry)),
+        steering=(),
+        message_ids=state.message_ids | {entry.id} if entry.id else state.message_ids,
         answer=None,
         last=False,
         wants_more=False,
+        cut=0,
+        partial=None,
         words="",
         empties=0,
         filtered=False,
@@ -236,9 +295,79 @@ def _said(state: RunState, entry: Said) -> RunState:
         tool_calls={},
         trail=Trail(),
         refused_repeat=False,
+        inner=(),
+        rejections=0,
+        rejection="",
+        asked_again=False,
         output=None,
         finished=None,
     )
+
+
+def _join_messages(entries: Iterable[Said | Steered]) -> Message:
+    """Return what a user sent as one message: some servers refuse two of them in a row, and empty texts."""
+    parts: list[Text | Media] = []
+    for entry in entries:
+        first, *rest = entry.parts or (Text(entry.text),)
+        if parts and isinstance(before := parts[-1], Text) and isinstance(first, Text):
+            parts[-1] = Text(f"{before.text}\n\n{first.text}")
+        else:
+            parts.append(first)
+        parts += rest
+    return Message("person", tuple(parts))
+
+
+def _steered(state: RunState, entry: Steered) -> RunState:
+    """Apply a message that was sent during a turn: it waits for the end of the round. One that was sent again counts once."""
+    if entry.id in state.message_ids:
+        return state
+    return replace(state, steering=(*state.steering, entry), message_ids=state.message_ids | {entry.id})
+
+
+def _delivered(state: RunState, entry: Delivered) -> RunState:
+    """Apply that steering messages are read from now on: what the model has answered before them isn't the end of the turn.
+
+    What it has repeated before them doesn't count: they may be why it does so again.
+    """
+    delivered = [message for message in state.steering if message.id in entry.message_ids]
+    history, transcript = _extended(state, _join_messages(delivered))
+    return replace(
+        state,
+        history=history,
+        transcript=transcript,
+        has_media=state.has_media or any(message.parts for message in delivered),
+        steering=tuple([message for message in state.steering if message.id not in entry.message_ids]),
+        answer=None,
+        output=None,
+        last=False,
+        wants_more=False,
+        empties=0,
+        filtered=False,
+        trail=Trail(),
+        refused_repeat=False,
+    )
+
+
+def _called(state: RunState, entry: Called) -> RunState:
+    """Apply a call of a tool. One in the background is what a person may have been shown as the model's call."""
+    outer = find_call(state, entry.within)
+    seal = outer.seal if entry.background and outer is not None and not outer.edited else ""
+    inner = CallState(entry.call.id, entry.call.name, call=entry.call, within=entry.within, background=entry.background, seal=seal)
+    return replace(state, inner=(*state.inner, inner))
+
+
+def _noted(state: RunState, entry: Noted) -> RunState:
+    spent = _spending(state.spent, entry.usage)
+    if entry.ungrounded:
+        return replace(state, note=entry.text, asked_again=True, answer=None, spent=spent)
+    if not entry.about:
+        return replace(state, note=entry.text, notes=state.notes + 1, answer=None, spent=spent)
+    return _told(replace(state, note=entry.text, answer=None, output=None, spent=spent), entry.about)
+
+
+def _told(state: RunState, call_ids: tuple[str, ...]) -> RunState:
+    """With the model knowing that these calls in the background have ended."""
+    return replace(state, inner=tuple([replace(call, told=True) if call.id in call_ids else call for call in state.inner]))
 
 
 def _replied(state: RunState, entry: Replied) -> RunState:
@@ -257,11 +386,16 @@ def _replied(state: RunState, entry: Replied) -> RunState:
         last=entry.last,
         spent=spent,
         note="",
+        overflowed="",
+        cut=0,
+        density=measure_density(state.history, entry.usage) or state.density,
     )
     if entry.more:
         return changed
     if calls:
         return _closed(changed)
+    if entry.continues:
+        return replace(changed, cut=state.cut + 1, words=text_of(parts).strip(), empties=0)
     if entry.finish == "paused":
         return _paused(changed)
     return _answered(changed, filtered=entry.finish == "filtered")
@@ -271,7 +405,8 @@ def _paused(state: RunState) -> RunState:
     """Apply a reply that its server interrupted: it is asked to continue from what it said so far."""
     spent = replace(state.spent, rounds=state.spent.rounds + 1)
     said = tuple([part for part in state.parts if not isinstance(part, Written)])
-    return replace(state, parts=(), empties=0, spent=spent, history=state.history.plus(Message("model", said)))
+    history, transcript = _extended(state, Message("model", said))
+    return replace(state, parts=(), empties=0, spent=spent, history=history, transcript=transcript)
 
 
 def _spending(spent: Spent, usage: Usage) -> Spent:
@@ -288,8 +423,8 @@ def _answered(state: RunState, *, filtered: bool) -> RunState:
         return replace(state, parts=(), empties=state.empties + 1, filtered=filtered)
     said = tuple([part for part in state.parts if not isinstance(part, Written)])
     more = len(said) < len(state.parts)
-    history = state.history.plus(Message("model", said))
-    return replace(state, parts=(), answer=text, words=text, wants_more=more, empties=0, history=history)
+    history, transcript = _extended(state, Message("model", said))
+    return replace(state, parts=(), answer=text, words=text, wants_more=more, empties=0, history=history, transcript=transcript)
 
 
 def _judged(state: RunState, entry: Judged) -> RunState:
@@ -297,13 +432,27 @@ def _judged(state: RunState, entry: Judged) -> RunState:
     result = None
     if isinstance(verdict, Deny):
         result = Result(entry.call.id, entry.call.name, verdict.reason, verdict.problem)
-    changed = _with_call(state, entry.call.id, call=entry.call, verdict=verdict, judged_at=entry.at, note=entry.note, result=result)
+    call = entry.call  # its name is the tool's, which may be another one than the model wrote
+    changes = {"name": call.name, "call": call, "verdict": verdict, "judged_at": entry.at, "note": entry.note}
+    changed = _with_call(state, call.id, **changes, terms=entry.terms, result=result)
+    if entry.partial or state.partial is not None:
+        changed = _with_partial(changed, entry)
     if result is None:
-        return _count_call(changed, entry.call.name)
+        found = find_call(state, entry.call.id)
+        counted = found is None or not found.background  # the model's call was
+        return _count_call(changed, entry.call.name) if counted else changed
     if result.problem == "repeat":
         changed = replace(changed, refused_repeat=True)
-    trail = extend_trail(state.trail, call_fingerprint(entry.call), result.content)
+    trail = extend_trail(state.trail, call_fingerprint(entry.call), result.content, entry.call.name, failed=True)
     return _closed(replace(changed, trail=trail))
+
+
+def _with_partial(state: RunState, entry: Judged) -> RunState:
+    """With the call that another one may continue: the one that was cut last, until its tool is called."""
+    if entry.partial:
+        return replace(state, partial=Written(entry.call.id, entry.call.name, entry.partial, cut=True))
+    is_sent = state.partial is not None and entry.call.name == state.partial.name and not isinstance(entry.verdict, Deny)
+    return replace(state, partial=None) if is_sent else state
 
 
 def _count_call(state: RunState, name: str) -> RunState:
@@ -317,8 +466,15 @@ def _approved(state: RunState, entry: Approved) -> RunState:
     if found is None or found.call is None:
         return state
     changes: dict[str, Any] = {"approved": True, "answered": entry.by or SOMEBODY, "digest": entry.digest}
+    if entry.covered:
+        changes["covered"] = entry.covered
     if entry.arguments is not None:
         changes |= {"edited": True, "call": Call(found.id, found.name, entry.arguments)}
+    grant = entry.grant
+    if grant is not None:
+        changes["scope"] = grant.scope
+        if grant.scope == "conversation":
+            state = replace(state, grants=(*state.grants, grant))
     return _with_call(state, entry.call_id, **changes)
 
 
@@ -354,8 +510,15 @@ def _returned(state: RunState, entry: Returned) -> RunState:
         tainted=state.tainted or result.untrusted,
         keeps=state.keeps or bool(entry.kept),
         has_media=state.has_media or bool(result.media),
-        output=found.call if entry.final else state.output,
     )
+    if entry.about:
+        changed = _told(changed, entry.about)
+    if entry.handoff and not state.handoff:
+        changed = replace(changed, handoff=entry.handoff)
+    if entry.final:
+        changed = replace(changed, output=_final_output(found, entry))
+    if entry.rejected:
+        changed = replace(changed, rejections=state.rejections + 1, rejection=result.content)
     if entry.revealed:
         changed = replace(changed, revealed=tuple(dict.fromkeys((*state.revealed, *entry.revealed))))
     if entry.usage.requests or entry.usage.calls:
@@ -365,11 +528,17 @@ def _returned(state: RunState, entry: Returned) -> RunState:
     return _closed(changed)
 
 
+def _final_output(found: CallState, entry: Returned) -> dict[str, Any] | str:
+    if entry.output is not None:
+        return entry.output
+    return {} if found.call is None else found.call.arguments
+
+
 def _extend_trail(trail: Trail, found: CallState, result: Result) -> Trail:
     if found.call is None or found.within:
         return trail
     seen = "".join([result.content, *[media.sha256 for media in result.media]])  # another picture may have the same label
-    return extend_trail(trail, call_fingerprint(found.call), seen)
+    return extend_trail(trail, call_fingerprint(found.call), seen, found.name, failed=result.problem is not None)
 
 
 def call_fingerprint(call: Call) -> int:
@@ -412,12 +581,16 @@ def _closed(state: RunState) -> RunState:
             return state
         results.append(call.result)
     spent = state.spent
+    history, transcript = _extended(state, Message("model", _said_parts(state)), Message("tools", tuple(results)))
     return replace(
         state,
-        history=state.history.plus(Message("model", _said_parts(state)), Message("tools", tuple(results))),
+        history=history,
+        transcript=transcript,
+        agent=state.handoff or state.agent,
+        handoff="",
         parts=(),
         calls=(),
-        inner=(),
+        inner=tuple([call for call in state.inner if call.background]),
         words=text_of(state.parts).strip() or state.words,
         empties=0,
         spent=Spent(spent.rounds + 1, spent.seconds, spent.usage, spent.last_tokens, spent.failures),

@@ -328,7 +328,14 @@ class HttpExchange:
         if self._payload.at_eof() and _is_alive(connection):
             self._route.keep(connection)
         else:
-            connection.close()
+            _abort(connection)
+
+
+def _abort(connection: "Connection") -> None:
+    """Close a connection at once. Closing alone would first send the rest of a request that was given up."""
+    if connection.transport is not None:
+        connection.transport.abort()
+    connection.close()
 
 
 class _ConnectionDropped(Exception):
@@ -366,7 +373,7 @@ async def _send(
         wait.rest()
     except BaseException as error:
         route.hub.unwatch(wait)
-        connection.close()
+        _abort(connection)
         if isinstance(error, _network_errors()):
             if kept and not wait.given_up and isinstance(error, _dropped_errors()):
                 raise _ConnectionDropped from error

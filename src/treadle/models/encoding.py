@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from treadle.core.calls import Result
+from treadle.core.errors import SettingsError
 from treadle.core.messages import Message
 from treadle.core.requests import Request, ToolSpec
 
@@ -65,6 +66,13 @@ def is_present(value: msgspec.Raw) -> bool:
 def encode_fields(values: dict[str, Any]) -> bytes:
     """Encode the inside of a JSON object, without the values that are None."""
     return encode({name: value for name, value in values.items() if value is not None})[1:-1]
+
+
+def check_extra(extra: dict[str, Any], *written: str) -> None:
+    """Raise `SettingsError` where the extra fields of a body have one that the wire writes itself."""
+    for name in written:
+        if name in extra:
+            raise SettingsError(f"Options.extra can't have {name!r}: that field of the request is written from the run itself.")
 
 
 def drop_tools(extra: dict[str, Any]) -> dict[str, Any]:

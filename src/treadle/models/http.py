@@ -8,12 +8,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
+from time import monotonic
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from treadle._version import __version__
 from treadle.core.errors import ContextTooLong, ModelError, ModelRefused, ReplyBroken, SettingsError
-from treadle.core.requests import Delta, Notice, Usage
+from treadle.core.requests import Delta, Notice, Progress, TextDelta, ThinkingDelta, Usage
 from treadle.models.connections import (
     DEFAULT_TIMEOUTS,
     HttpExchange,
@@ -28,6 +29,8 @@ from treadle.models.server_errors import ServerIdentity, error_from_response, ht
 from treadle.models.stream_splitters import StreamSplitter
 
 MAX_REPAIRS = 5  # of one request; more than one at a time is rare
+REPORT_SECONDS = 0.2  # between two reports of what has been written
+CHARACTERS_PER_TOKEN = 4  # of most text
 MAX_ERROR_BODY = 65536  # bytes read of an answer that is no reply
 
 
@@ -66,6 +69,35 @@ class ReplyReader(Protocol):
         ...
 
 
+class WritingMeter:
+    """Reports how many tokens of a stream have come, from its first delta on and a few times a second.
+
+    A payload has at least one token, also where the wire holds it back because it belongs to a call; some servers send several.
+    """
+
+    def __init__(self, report: Callable[[Progress], None], clock: Callable[[], float] = monotonic) -> None:
+        self._report = report
+        self._clock = clock
+        self._reported = 0.0
+        self._characters = -1  # until the first delta
+        self._payloads = 0
+
+    def add(self, delta: Delta) -> None:
+        """Add what a delta has of the reply's text."""
+        text = delta.text if isinstance(delta, TextDelta | ThinkingDelta) else ""
+        self._characters = max(self._characters, 0) + len(text)
+
+    def count(self, payloads: int) -> None:
+        """Count payloads, and report if that is due."""
+        if self._characters < 0:
+            return
+        self._payloads += payloads
+        now = self._clock()
+        if now - self._reported >= REPORT_SECONDS:
+            self._reported = now
+            self._report(Progress("writing", max(self._payloads, self._characters // CHARACTERS_PER_TOKEN)))
+
+
 class ModelEndpoint:
     """A server's URL with the headers that every request to it has."""
 
@@ -100,12 +132,14 @@ class ModelEndpoint:
         headers: Mapping[str, str] | None = None,
         rewrite: Callable[[], bytes] | None = None,
         whole_path: str = "",
+        progress: Callable[[Progress], None] | None = None,
     ) -> AsyncIterator[Delta]:
         """Send a request and stream what `reading` makes of the response: as `splitter` splits it, or all at once without one.
 
         `rewrite` writes the body again after a repair that the wire itself takes part in. `whole_path` is used instead for a server
-        that doesn't stream, on wires that choose streaming by the path.
+        that doesn't stream, on wires that choose streaming by the path. `progress` is told how much has been written.
         """
+        meter = None if progress is None else WritingMeter(progress)
         answer, changes = await self._send_with_repairs(path, body, headers or {}, rewrite, whole_path)
         for repair in changes:
             span = "from now on" if repair.lasting else "this time"
@@ -115,8 +149,13 @@ class ModelEndpoint:
                 rest = reading.whole(await answer.rest())
             else:
                 while not reading.ended and (piece := await _read_some(answer, reading)):
-                    for delta in reading.read(splitter.feed(piece)):
+                    payloads = splitter.feed(piece)
+                    for delta in reading.read(payloads):
+                        if meter is not None:
+                            meter.add(delta)
                         yield delta
+                    if meter is not None:
+                        meter.count(len(payloads))
                 await answer.drain()
                 rest = chain(reading.read([] if reading.finished else splitter.close()), reading.end())
             answer.leave()

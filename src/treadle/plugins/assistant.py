@@ -7,18 +7,16 @@ must be cheap: heavy modules are imported by the functions it names. `assistants
 them.
 """
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.errors import SettingsError
 from treadle.core.requests import Options, Usage
 from treadle.core.seams import Model, Policy, Toolset, Watcher
 from treadle.engine.setup import Approver, Caller, Instructions
@@ -99,13 +97,13 @@ class Host(Struct, frozen=True):
     origin: dict[str, Any] = {}
     remember: Callable[[dict[str, Any]], dict[str, Any]] = _wrap_about
     detach: Callable[[Sequence[str]], None] | None = None
-    talk: "Callable[[AssistantSession, Agent[Any]], AssistantChat] | None" = None
+    talk: "Callable[[AssistantSession, Agent[Any, Any]], AssistantChat] | None" = None
     about: Mapping[str, Any] = {}
     headers: Mapping[str, str] = {}
     folder: Path | None = None
     shared: bool = False
     dialect: str = ""
-    observe: "Callable[[str, str, Usage, Agent[Any]], AbstractContextManager[Watcher]] | None" = None
+    observe: "Callable[[str, str, Usage, Agent[Any, Any]], AbstractContextManager[Watcher]] | None" = None
 
     @property
     def workspace(self) -> Path:
@@ -132,18 +130,10 @@ class Host(Struct, frozen=True):
         """Print a value as JSON, for commands."""
         self.command_terminal.line(msgspec.json.format(msgspec.json.encode(value)).decode())
 
-    def start_talk(self, session: "AssistantSession", agent: "Agent[Any]") -> "AssistantChat":
+    def start_talk(self, session: "AssistantSession", agent: "Agent[Any, Any]") -> "AssistantChat":
         """Start a conversation, for commands, which can always hold one."""
         assert self.talk is not None, "only servers can't"
         return self.talk(session, agent)
-
-
-def prompt_from_words(words: Sequence[str]) -> str:
-    """Return the text typed after a command, or read from stdin where that is `-`; raise `SettingsError` where it is empty."""
-    text = sys.stdin.read() if list(words) == ["-"] else " ".join(words)
-    if not text.strip():
-        raise SettingsError("There is nothing to ask: type it, or pipe it and write - for it.")
-    return text.strip()
 
 
 def lazy_import(path: str) -> Callable[..., Any]:
@@ -163,9 +153,12 @@ class Command(Struct, frozen=True):
 
     summary    what it does, in a few words without a full stop
     run        executes it and returns the exit code, directly or as an awaitable; not used for a command with subcommands
-    arguments  adds arguments; `--model`, `--base-url`, `--dialect`, `--user`, `--yes` and `--quiet` are there already
+    arguments  adds arguments; `--user` and `--quiet` are there already
     more       a sentence for its help
     parts      its subcommands, each with options of its own
+    common     the options that it shares with other commands: `model` adds `--model`, `--base-url` and `--dialect`, `approval`
+               adds `--yes`; empty for a command that asks neither a model nor a person
+    pages      whether its output may be long, and is shown in a pager where it is longer than the terminal
     """
 
     name: str
@@ -174,6 +167,8 @@ class Command(Struct, frozen=True):
     arguments: Callable[[ArgumentParser], object] | None = None
     more: str = ""
     parts: tuple["Command", ...] = ()
+    common: tuple[Literal["model", "approval"], ...] = ("model", "approval")
+    pages: bool = False
 
 
 class Panel(Struct, frozen=True):

@@ -5,7 +5,7 @@
 
 import re
 from argparse import ArgumentParser
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,17 @@ from treadle.core.errors import SettingsError
 from treadle.core.requests import Options, merge_options
 from treadle.core.seams import Model
 from treadle.engine.setup import Instructions
+from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
 from treadle.plugins.assistant import Assistant, Command, Host
 from treadle.plugins.entry_points import entry_points_of, package_of, plugin_names
 from treadle.plugins.models import resolve_model
-from treadle.plugins.user_tools import apply_policy_settings, load_user_tools
+from treadle.plugins.tool_sources import ToolSource, add_sources
+from treadle.plugins.user_tools import UserTools, apply_policy_settings, load_user_tools
 from treadle.settings.calling_modes import NATIVE, enable_tool_calls
 from treadle.settings.loader import settings_for, user_settings
 from treadle.settings.reserved import COMMANDS, add_common_options
-from treadle.tools.name_matching import nearest_names
+from treadle.tools.name_matching import format_hint, nearest_names
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -89,9 +91,9 @@ def get_assistant(name: str) -> Assistant:
     if broken:
         raise SettingsError(str(broken[0]))
     known = plugin_names("assistants")
-    near = f" Did you mean {' or '.join(nearest_names(name, known))}?" if nearest_names(name, known) else ""
-    there = f"There are: {', '.join(known)}." if known else "None is installed."
-    raise SettingsError(f"There is no assistant {name!r}.{near} {there}")
+    near = nearest_names(name, known)
+    there = format_hint((), known) if known else "None is installed."
+    raise SettingsError(f"There is no assistant {name!r}. {f'{format_hint(near, known)} ' if near else ''}{there}")
 
 
 def assistant_agent(
@@ -102,13 +104,14 @@ def assistant_agent(
     instructions: str = "",
     limits: Mapping[str, Any] = {},
     options: Options = Options(),  # noqa: B008 - frozen
+    sources: Sequence[ToolSource] = (),
     **more: Any,
-) -> Agent[Any]:
+) -> Agent[Any, Any]:
     """Return the assistant as an agent, for the host's user. A model that doesn't call tools by itself is guided, if possible.
 
     `more` are arguments of `Agent`. They override what the assistant says, except that tools and toolsets are added to
     its own. `instructions` are appended to the assistant's. `limits` and `options` are explicit requests: they override
-    the settings, which override the assistant's.
+    the settings, which override the assistant's. `sources` are added to the user's own tools.
     """
     mine, found = assistant.configured(host), resolve_model(model)
     own = () if mine.toolsets is None else mine.toolsets(host)
@@ -129,7 +132,7 @@ def assistant_agent(
     if led is not found:
         parts["dialect"] = NATIVE  # a plan's calls are in no dialect
     own_tools = None if is_program else host  # a program has no use for the person's own
-    return configured_agent(host.workspace, led, limits=limits, options=options, parts=parts, host=own_tools)
+    return configured_agent(host.workspace, led, limits=limits, options=options, parts=parts, host=own_tools, sources=sources)
 
 
 def configured_agent(
@@ -141,25 +144,29 @@ def configured_agent(
     parts: Mapping[str, Any],
     host: Host | None = None,
     assistant: str = "",
-) -> Agent[Any]:
+    sources: Sequence[ToolSource] = (),
+    alone: bool = False,
+) -> Agent[Any, Any]:
     """Return an agent of these parts, with the settings that apply in a folder; without a folder, with the user's settings.
 
     Requested limits and options override the settings, which override the parts. With a `host`, the agent also has the
     user's own tools, as far as they apply to this assistant: the one of that name, unless another is named. On a shared
-    host it has none of them.
+    host it has none of them. `sources` are added to these; `alone`, they replace them.
     """
-    settings = user_settings() if folder is None else settings_for(folder)
+    settings = add_sources(user_settings() if folder is None else settings_for(folder), sources, alone=alone)
     said = {key.partition(".")[2]: value for key, value in settings.said("limits").items()}
     mine: Options = parts.get("options") or Options()
     model_said = settings.said("model")
     written = Options(temperature=model_said.get("model.temperature"), max_tokens=model_said.get("model.max_tokens"))
     result_limit = settings.said("context").get("context.result_limit")
     shown: ResultOptions | None = parts.get("results")
-    alone = None if host is None or host.shared else host.home.folder
-    added = () if alone is None else load_user_tools(settings, assistant or parts.get("name", ""), alone)
+    home = None if host is None or host.shared else host.home.folder
+    added = UserTools() if home is None else load_user_tools(settings, assistant or parts.get("name", ""), home)
+    redactor: Redactor | None = parts.get("redactor")
     settled: dict[str, Any] = {
         **parts,
-        "tools": (*parts.get("tools", ()), *added),
+        "tools": (*parts.get("tools", ()), *added.tools),
+        "redactor": (redactor or Redactor()).knowing(added.secrets) if added.secrets else redactor,
         "limits": replace(parts.get("limits") or Limits(), **{**said, **limits}),
         "options": merge_options(merge_options(mine, written), options),
         "policy": apply_policy_settings(settings, parts.get("policy")),
@@ -218,7 +225,9 @@ def add_command_options(parser: ArgumentParser, offer: AssistantCommand) -> None
     try:
         if offer.command.arguments is not None:
             offer.command.arguments(parser)
-        add_common_options(parser)
+        add_common_options(parser, offer.command.common)
+        if offer.command.pages:
+            parser.add_argument("--no-pager", action="store_true", help="don't show long output in a pager")
     except Exception as error:
         what = _describe_command(offer.command, offer.assistant)
         raise SettingsError(f"{what} can't be used: its options can't be read: {type(error).__name__}: {error}") from error
@@ -246,7 +255,7 @@ def _load_entry_point(point: "EntryPoint") -> InstalledAssistant | BrokenAssista
 def _find_flaw(point: "EntryPoint", value: object) -> str:
     """Return why a value isn't a valid assistant; empty where it is one."""
     if not isinstance(value, Assistant):
-        return f"{point.value} is no `treadle.Assistant`, but of type {type(value).__name__}."
+        return f"{point.value} is no `treadle.assistant.Assistant`, but of type {type(value).__name__}."
     if value.name != point.name:
         return f"it calls itself {value.name!r}; the name in the package's entry point has to be the same."
     if NAME_PATTERN.fullmatch(value.name) is None:

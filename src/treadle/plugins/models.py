@@ -132,7 +132,7 @@ def model_at(name: str, base_url: str = "") -> Model:
     try:
         return resolve_model(name, base_url=base_url, **_configured_context(name))
     except TypeError as error:
-        raise SettingsError(f"{name} has no server, so an address means nothing to it.") from error
+        raise SettingsError(f"{name} has no server, so a base URL doesn't apply to it.") from error
 
 
 def _configured_context(name: str) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """What `treadle.toml` adds to every agent: the rules of `[policy]`, and the user's own tools.
 
 Tools come from Python (`[tools.NAME]`), MCP servers (`[mcp.NAME]`) and OpenAPI documents (`[openapi.NAME]`), for
-every assistant or for those that are named. Only the user's own file can add any.
+every assistant or for those that are named. Only the user's own file, and their command line (`tool_sources`), can add any.
 """
 
 import os
@@ -9,14 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
-from treadle.core.errors import SettingsError, TreadleError
+from treadle.core.errors import SettingsError, ToolProblem, TreadleError
 from treadle.core.seams import Policy, Toolset
 from treadle.guard.policy import allow, ask, deny, to_policy, with_rules
-from treadle.plugins.mcp_servers import expand_variables, mcp_toolsets
+from treadle.plugins.mcp_servers import expand_variables, mcp_toolsets, referenced_values
 from treadle.plugins.tool_loader import load_tools, resolve_tool_spec
 from treadle.settings.schema import Settings
 from treadle.toolsets.wrappers import WrapperToolset, prefixed
@@ -29,14 +30,22 @@ def apply_policy_settings(settings: Settings, policy: Any) -> Policy:
     return with_rules(to_policy(policy), rules) if rules else to_policy(policy)
 
 
-def load_user_tools(settings: Settings, assistant: str, home: Path) -> list[Any]:
+class UserTools(Struct, frozen=True):
+    """The tools, and the secrets of their servers, which are masked wherever they occur."""
+
+    tools: tuple[Any, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+def load_user_tools(settings: Settings, assistant: str, home: Path) -> UserTools:
     """Return the configured tools for an assistant. `home` stores how servers' tools were described when first approved.
 
     Their toolsets are named after their section, so that no rule about an assistant's own toolset applies to them.
     """
     servers = {name: said for name, said in settings.mcp.items() if _applies_to(said.assistants, assistant)}
+    apis = {name: said for name, said in settings.openapi.items() if _applies_to(said.assistants, assistant)}
     toolsets = mcp_toolsets(replace(settings, mcp=servers), home)
-    return [
+    tools = [
         *[
             tool
             for name, said in settings.tools.items()
@@ -44,8 +53,12 @@ def load_user_tools(settings: Settings, assistant: str, home: Path) -> list[Any]
             for tool in _python_tools(name, settings)
         ],
         *[_label_toolset(toolset, f"mcp.{name}") for name, toolset in zip(servers, toolsets, strict=True)],
-        *[_openapi_toolset(name, settings) for name, said in settings.openapi.items() if _applies_to(said.assistants, assistant)],
+        *[_openapi_toolset(name, settings) for name in apis],
     ]
+    used = [value for said in servers.values() for value in (*said.env.values(), *said.headers.values())]
+    used += [value for said in apis.values() for value in said.headers.values()]
+    credentials = [os.environ.get(name, "") for said in apis.values() for name in said.credentials.values()]
+    return UserTools(tuple(tools), tuple([secret for secret in (*referenced_values(used), *credentials) if secret]))
 
 
 def _label_toolset(toolset: Toolset, label: str) -> Toolset:
@@ -80,6 +93,7 @@ def _openapi_toolset(name: str, settings: Settings) -> Toolset:
     from treadle.toolsets.openapi import openapi_tools
 
     said, file = settings.openapi[name], settings.user_file
+    typed = settings.sources.get(f"openapi.{name}", "")
     document = said.document if "://" in said.document else Path(file).parent / Path(said.document).expanduser()
     try:
         api = openapi_tools(
@@ -92,22 +106,37 @@ def _openapi_toolset(name: str, settings: Settings) -> Toolset:
             effects=said.effects,
             keyed=said.keyed,
             retry=said.retry,
-            credentials=said.credentials,
+            credentials=said.credentials if typed else said.credentials or None,
             headers=expand_variables(said.headers),
         )
     except SettingsError as error:
-        raise SettingsError(f"openapi.{name} in {file} can't be used: {error}") from error
-    return prefixed(_CredentialedToolset(api, tuple(said.credentials.values())), name)
+        raise SettingsError(f"{typed or f'openapi.{name} in {file}'} can't be used: {error}") from error
+    credentialed = _CredentialedToolset(api, tuple(said.credentials.values()), name if typed else "")
+    return prefixed(credentialed, name) if said.prefix else credentialed
 
 
 class _CredentialedToolset(WrapperToolset):
-    """A toolset whose calls get credentials from the user's environment, besides those of the run's caller."""
+    """A toolset whose calls get credentials from the user's environment, besides those of the run's caller.
 
-    def __init__(self, inner: Toolset, variables: tuple[str, ...]) -> None:
+    `source` is the name of one that was typed, for the hint how to type a credential.
+    """
+
+    def __init__(self, inner: Toolset, variables: tuple[str, ...], source: str = "") -> None:
         super().__init__(inner, lambda tool: tool)
         self._variables = variables
+        self._source = source
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Call the tool with the credentials."""
+        from treadle.toolsets.openapi.security import CredentialMissing
+
         known = {name: os.environ[name] for name in self._variables if name in os.environ}
-        return await super().call(call, context.with_credentials({**known, **context.credentials}))
+        try:
+            return await super().call(call, context.with_credentials({**known, **context.credentials}))
+        except CredentialMissing as missing:
+            if not self._source:
+                raise
+            named = " or ".join([f"{self._source}.{scheme}=@VARIABLE" for scheme in missing.schemes])  # a form that isn't masked
+            raise ToolProblem(
+                f"{missing} They name the environment variable that holds it, as {named} after --credential."
+            ) from None

@@ -1,69 +1,25 @@
 """One sandbox process from start to end: limits before the command begins, output as it comes, and nothing left when it is over.
 
 The first process inside is held by a descriptor. When it is gone the kernel has ended all others, whatever they did to stay.
-
-Between fork and exec the child gives up the session keyring, and by Landlock what lies beyond the sandbox; it only makes
-system calls that were prepared before. Where a kernel refuses one of them, there is nothing to give up, or no process gets
-it; the seccomp filter applies in any case.
 """
 
 import asyncio
-import ctypes
 import os
 import signal
-import stat
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
-from pathlib import Path
 from time import monotonic
 
 import msgspec
 
 from treadle.sandbox.bubblewrap import build_arguments, synthesize_etc
+from treadle.sandbox.launch import CHUNK, CommandProcess, open_stdin, start_process, wait_readable
 from treadle.sandbox.limits import DiskWatch, limit_process, use_cgroups, wait_for_excess
 from treadle.sandbox.output import CommandOutput
 from treadle.sandbox.proxy import proxy_network
-from treadle.sandbox.seccomp import ARCHITECTURES, build_seccomp_filter
-from treadle.sandbox.syscalls import NUMBERS
+from treadle.sandbox.seccomp import build_seccomp_filter
 from treadle.sandbox.values import Bounds, Bwrap, CommandResult, HostSystem, InheritedFds, SandboxMissing, SandboxSpec
 
-_JOIN_SESSION_KEYRING = 1
-_NO_NEW_PRIVILEGES = 38
-_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
-_ABSTRACT_SOCKETS, _SIGNALS = 1, 2
-
-
-def build_preexec(program: Path) -> Callable[[], None]:
-    """Return the function to call in the child that becomes this program."""
-    machine = os.uname().machine
-    syscall = ctypes.PyDLL(None).syscall  # keeps the interpreter's lock, which nobody else could let go of after a fork
-    prctl = ctypes.PyDLL(None).prctl
-    row = NUMBERS["keyctl"]
-    keyctl = row[ARCHITECTURES[machine][0]] if machine in ARCHITECTURES else None
-    scoped = not _is_set_uid(program)  # such a one needs the privileges that Landlock asks to renounce
-    ruleset = (ctypes.c_uint64 * 3)(0, 0, _ABSTRACT_SOCKETS | _SIGNALS)  # file systems and ports are left out: see decision 0035
-    size = ctypes.c_size_t(ctypes.sizeof(ruleset))
-    nothing, one = ctypes.c_void_p(None), ctypes.c_ulong(1)
-    zero, none = ctypes.c_ulong(0), ctypes.c_uint32(0)
-
-    def prepare() -> None:
-        if keyctl is not None:
-            syscall(keyctl, _JOIN_SESSION_KEYRING, nothing)
-        if scoped:
-            rules = syscall(_LANDLOCK_CREATE, ruleset, size, none)
-            if rules >= 0:
-                prctl(_NO_NEW_PRIVILEGES, one, zero, zero, zero)
-                syscall(_LANDLOCK_RESTRICT, rules, none)
-                os.close(rules)
-
-    return prepare
-
-
-def _is_set_uid(program: Path) -> bool:
-    return bool(program.stat().st_mode & stat.S_ISUID)
-
-
-CHUNK = 1 << 16
 NOT_FOUND = 127
 KILL_TIMEOUT = 10.0  # seconds for the kernel to clear up
 
@@ -87,10 +43,11 @@ async def run_contained(
     with _open_channels(host, place) as (files, status, go):
         line = build_arguments(bwrap, host, place, command, files=files, env=env, scratch=max(bounds.memory // 4, 1 << 20))
         try:
-            process = await start_process(line, stdin, inherited=files.all, prepare=build_preexec(bwrap.path))
+            with open_stdin(stdin) as text:
+                process = start_process(line, env={}, stdin=text, inherited=files.all, sandbox=bwrap.path)
         finally:
             _close(*files.all)  # whoever reads must see the end when the other side is gone
-        reading = asyncio.create_task(read_output(process, kept, stdin, on_output))
+        reading = asyncio.create_task(read_output(process, kept, on_output))
         try:
             killed_for = await _supervise(process, status, go, bounds, place)
         finally:
@@ -107,43 +64,11 @@ def _exit_code_unstarted(words: str) -> int:
     raise SandboxMissing(f"Bubblewrap could not set up the sandbox: {words.strip() or 'it did not say why'}.")
 
 
-async def start_process(
-    line: Sequence[str],
-    stdin: str,
-    *,
-    inherited: Sequence[int] = (),
-    env: Mapping[str, str] | None = None,
-    cwd: Path = Path("/"),
-    prepare: Callable[[], None] | None = None,
-) -> asyncio.subprocess.Process:
-    """Start a process with stdout and stderr in one pipe, and with no environment but the one given; `prepare` runs in it first."""
-    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    try:
-        return await asyncio.create_subprocess_exec(
-            *line,
-            stdin=pipe if stdin else nothing,
-            stdout=pipe,
-            stderr=asyncio.subprocess.STDOUT,
-            pass_fds=inherited,
-            start_new_session=True,
-            preexec_fn=prepare,
-            env=env or {},
-            cwd=cwd,
-        )
-    except (OSError, ValueError) as error:
-        raise SandboxMissing(f"The command can't be started: {error}.") from error
-
-
-async def read_output(process: asyncio.subprocess.Process, kept: CommandOutput, stdin: str, on_output: OnOutput | None) -> None:
-    """Read all of a process's output while it gets its input."""
-    writing = asyncio.create_task(_write_stdin(process, stdin))
-    try:
-        assert process.stdout is not None  # it was asked for
-        while piece := await process.stdout.read(CHUNK):
-            _emit(on_output, kept.feed(piece))
-        _emit(on_output, kept.close())
-    finally:
-        writing.cancel()
+async def read_output(process: CommandProcess, kept: CommandOutput, on_output: OnOutput | None) -> None:
+    """Read all of a process's output."""
+    while piece := await process.read():
+        _emit(on_output, kept.feed(piece))
+    _emit(on_output, kept.close())
 
 
 def _emit(on_output: OnOutput | None, text: str) -> None:
@@ -151,16 +76,7 @@ def _emit(on_output: OnOutput | None, text: str) -> None:
         on_output(text)
 
 
-async def _write_stdin(process: asyncio.subprocess.Process, text: str) -> None:
-    if process.stdin is None:
-        return
-    with suppress(BrokenPipeError, ConnectionResetError):  # a command that doesn't read is no error
-        process.stdin.write(text.encode(errors="replace"))
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def end_process(process: asyncio.subprocess.Process, reading: "asyncio.Task[None]") -> None:
+async def end_process(process: CommandProcess, reading: "asyncio.Task[None]") -> None:
     """Make sure that a process is gone and that all it wrote is read."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -170,9 +86,11 @@ async def end_process(process: asyncio.subprocess.Process, reading: "asyncio.Tas
             await reading
     except TimeoutError:  # somebody outside holds the pipe; what was read counts
         reading.cancel()
+    finally:
+        process.close()
 
 
-async def _supervise(process: asyncio.subprocess.Process, status: int, go: int, bounds: Bounds, place: SandboxSpec) -> str:
+async def _supervise(process: CommandProcess, status: int, go: int, bounds: Bounds, place: SandboxSpec) -> str:
     """Limit the sandbox, let it begin, and wait for its end; return what it was killed for, if it was."""
     async with _open_first_process(status, bounds.seconds) as first:
         if first is None:
@@ -190,7 +108,7 @@ async def _supervise(process: asyncio.subprocess.Process, status: int, go: int, 
                 await _kill_all(descriptor)
 
 
-async def _wait_or_exceed(process: asyncio.subprocess.Process, pid: int, bounds: Bounds, disk: DiskWatch) -> str:
+async def _wait_or_exceed(process: CommandProcess, pid: int, bounds: Bounds, disk: DiskWatch) -> str:
     waiting, watching = asyncio.create_task(process.wait()), asyncio.create_task(wait_for_excess(pid, bounds, disk))
     try:
         async with asyncio.timeout(bounds.seconds):
@@ -234,7 +152,7 @@ async def _read_first_pid(status: int, seconds: float) -> int | None:
     try:
         async with asyncio.timeout(seconds):
             while not said.endswith(b"\n"):
-                await _wait_readable(status)
+                await wait_readable(status)
                 piece = os.read(status, CHUNK)
                 if not piece:
                     return None
@@ -244,23 +162,13 @@ async def _read_first_pid(status: int, seconds: float) -> int | None:
     return msgspec.json.decode(said)["child-pid"]
 
 
-async def _wait_readable(descriptor: int) -> None:
-    ready = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_reader(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(descriptor)
-
-
 async def _kill_all(descriptor: int) -> None:
     """Kill everything inside, and wait until the kernel has."""
     with suppress(ProcessLookupError):
         signal.pidfd_send_signal(descriptor, signal.SIGKILL)
     with suppress(TimeoutError):  # stuck in the kernel; it ends when that lets go
         async with asyncio.timeout(KILL_TIMEOUT):
-            await _wait_readable(descriptor)
+            await wait_readable(descriptor)
 
 
 @contextmanager

@@ -23,10 +23,11 @@ from treadle.sandbox.disarm import (
     survey_workspace,
 )
 from treadle.sandbox.discovery import inspect_host, resolve_spec
+from treadle.sandbox.launch import open_stdin, start_process
 from treadle.sandbox.limits import limit_process
 from treadle.sandbox.output import CommandOutput
 from treadle.sandbox.probe import check_sandbox
-from treadle.sandbox.process import OnOutput, end_process, read_output, run_contained, start_process
+from treadle.sandbox.process import OnOutput, end_process, read_output, run_contained
 from treadle.sandbox.seccomp import build_seccomp_filter
 from treadle.sandbox.values import Bounds, CommandResult, HostSystem, SandboxMissing, SandboxSpec
 
@@ -92,9 +93,10 @@ async def _run_unsandboxed(
     kept = CommandOutput(bounds.output)
     begun, timed_out = monotonic(), False
     environment = ENVIRONMENT | {"HOME": os.environ.get("HOME", "/")} | dict(env)
-    process = await start_process(words, stdin, env=environment, cwd=place.workspace)
+    with open_stdin(stdin) as text:
+        process = start_process(words, env=environment, cwd=place.workspace, stdin=text)
     limit_process(process.pid, bounds, alone=False)
-    reading = asyncio.create_task(read_output(process, kept, stdin, on_output))
+    reading = asyncio.create_task(read_output(process, kept, on_output))
     try:
         async with asyncio.timeout(bounds.seconds):
             await process.wait()

@@ -127,7 +127,7 @@ class JobsApi:
         """Resume a job."""
         job = await self._job(job_id)
         if job.state in ("completed", "cancelled", "running"):
-            raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to go on with.")
+            raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to resume.")
         if path := await assistant_job_path(request, self._home, job.id, "resume"):
             return RedirectResponse(path, 307)
         if request.scope["person"] != LOCAL_OWNER:

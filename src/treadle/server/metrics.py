@@ -101,7 +101,7 @@ class ServerMetrics:
         return watch
 
     @contextmanager
-    def turn(self, assistant: str, run_id: str, used: Usage, agent: "Agent[Any]") -> Generator[Callable[[Event], None]]:
+    def turn(self, assistant: str, run_id: str, used: Usage, agent: "Agent[Any, Any]") -> Generator[Callable[[Event], None]]:
         """Count a turn of a session, however it ends (`Host.observe`). A new run may have no id yet."""
         count: Callable[[Event], None] | None = None
         stopped = "failed"

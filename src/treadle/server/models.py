@@ -150,10 +150,10 @@ def _configured_models() -> tuple[str, ...]:
 
 
 def _local_models() -> list[OfferedModel]:
-    from treadle.models.downloads.catalogue import ENTRIES
+    from treadle.models.downloads.catalogue import LOCAL_MODELS
     from treadle.models.downloads.storage import find_model_file
 
-    here = [model for model in ENTRIES if find_model_file(model)] if has_local_engine() else []
+    here = [model for model in LOCAL_MODELS if find_model_file(model)] if has_local_engine() else []
     return [OfferedModel(f"llamacpp:{model.name}", model.title, LOCAL) for model in here]
 
 

@@ -40,7 +40,7 @@ SHELL = """\
       <ul>
 {links}
       </ul>
-      <details id="panels" hidden><summary>Panels</summary><ul id="panels-list"></ul></details>
+      <details id="panels" hidden><summary>Assistants</summary><ul id="panels-list"></ul></details>
     </nav>
     <form id="person" class="person" method="post" action="/logout" hidden>
       <p class="small" id="who"></p><button class="quiet">Sign out</button>

@@ -110,4 +110,4 @@ def _parse_variable(assistant: str, field: str, variable: str) -> Any:
 
 def _unknown_variable_error(variable: str, meant: list[str]) -> SettingsError:
     hint = f" Did you mean {' or '.join(meant)}?" if meant else " Its assistant has no settings."
-    return SettingsError(f"{variable} in the environment means nothing.{hint}")
+    return SettingsError(f"{variable} in the environment isn't a known setting.{hint}")

@@ -17,7 +17,7 @@ from treadle.plugins.entry_points import plugin_names
 from treadle.settings.assistant_keys import default_value_of, keys_of, read_variables, rule_of
 from treadle.settings.schema import NAMED, SECTIONS, DatabaseSettings, MergeRule, Said, Settings
 from treadle.settings.toml import FILE_NAME, find_project_file, read_settings_file
-from treadle.tools.name_matching import nearest_names
+from treadle.tools.name_matching import hint_for
 
 CONFIG_VARIABLE = "TREADLE_CONFIG"
 DATABASE_VARIABLE = "TREADLE_DATABASE"
@@ -86,9 +86,7 @@ def _check_assistants(said: Said, own: Path) -> None:
     known = plugin_names("assistants")
     for key, name in named:
         if name not in known:
-            near = nearest_names(name, known)
-            hint = f" Did you mean {' or '.join(near)}?" if near else f" There are: {', '.join(known)}."
-            raise SettingsError(f"{key} in {own} is about the assistant {name}, which isn't installed.{hint}")
+            raise SettingsError(f"{key} in {own} is about the assistant {name}, which isn't installed. {hint_for(name, known)}")
 
 
 def _apply_rule(rule: MergeRule, theirs: Any, mine: Any) -> Any:

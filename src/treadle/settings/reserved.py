@@ -4,7 +4,7 @@ An assistant can't use them. Imports almost nothing, so that `--help` is fast.
 """
 
 from argparse import Action, ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 COMMANDS = (
@@ -15,6 +15,7 @@ COMMANDS = (
     "jobs",
     "show",
     "approve",
+    "permissions",
     "deny",
     "settle",
     "fork",
@@ -37,6 +38,7 @@ COMMANDS = (
     "mcp",
     "plugins",
     "help",
+    "completion",
     "version",
 )
 
@@ -62,12 +64,13 @@ PATHS = (  # and all below them
     "/api/demonstrations",
     "/api/runs",
     "/api/approvals",
+    "/api/permissions",
     "/api/jobs",
     "/api/audit",
     "/api/stats",
 )
 
-_DEFAULT = "(default: TREADLE_MODEL, else your treadle.toml's, else a running Ollama's first, else a small one that runs here)"
+_DEFAULT = "(default: TREADLE_MODEL, then treadle.toml, then a running Ollama, then a small local model)"
 
 
 class AppendModel(Action):
@@ -81,22 +84,24 @@ class AppendModel(Action):
 
 def add_model_options(add_argument: Callable[..., object]) -> None:
     """Add the options for the model and its server."""
-    words = f"KIND:NAME, such as openai:gpt-5-mini; again for the next one where it is down {_DEFAULT}"
+    words = f"KIND:NAME, such as openai:gpt-5-mini; repeat it for a fallback {_DEFAULT}"
     add_argument("-m", "--model", action=AppendModel, help=words)
-    add_argument("--base-url", metavar="URL", help="where the model's server is")
+    add_argument("--base-url", metavar="URL", help="the URL of the model's server")
 
 
 def add_dialect_option(add_argument: Callable[..., object]) -> None:
     """Add the option for how the model calls tools."""
-    how = "how the model calls: native, held, or the name of a dialect (default: what suits it)"
+    how = "how the model calls tools: native, held, or the name of a dialect (default: what suits the model)"
     add_argument("--dialect", metavar="NAME", help=how)
 
 
-def add_common_options(parser: ArgumentParser) -> None:
-    """Add the options that every assistant command has."""
+def add_common_options(parser: ArgumentParser, which: Collection[str] = ("model", "approval")) -> None:
+    """Add the options that assistant commands share: `which` says whether also those for a model, and for approvals."""
     group = parser.add_argument_group("common options")
-    add_model_options(group.add_argument)
-    add_dialect_option(group.add_argument)
-    group.add_argument("--user", help="on whose behalf")
-    group.add_argument("--yes", action="store_true", help="say yes to everything that would be asked")
+    if "model" in which:
+        add_model_options(group.add_argument)
+        add_dialect_option(group.add_argument)
+    group.add_argument("--user", help="the user on whose behalf to act")
+    if "approval" in which:
+        group.add_argument("--yes", action="store_true", help="answer yes to every question")
     group.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")

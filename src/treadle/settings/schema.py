@@ -95,7 +95,7 @@ class McpSettings(Struct, frozen=True):
     """An MCP server: a program to start, or a URL. `only` are the tools to use; none means all.
 
     `retry` says which of them may be called again after a crash, as globs over their names; all others are never
-    repeated without asking.
+    repeated without asking. With `prefix`, its tools are called `NAME_tool`.
     """
 
     command: tuple[Name, ...] = ()
@@ -105,11 +105,15 @@ class McpSettings(Struct, frozen=True):
     only: tuple[Name, ...] = ()
     retry: dict[str, Literal["idempotent", "once"]] = {}
     private: bool = False
+    prefix: bool = True
     assistants: tuple[Name, ...] = ()
 
 
 class OpenApiSettings(Struct, frozen=True):
-    """An OpenAPI document whose operations are tools. `credentials` maps security schemes to environment variables."""
+    """An OpenAPI document whose operations are tools. `credentials` maps security schemes to environment variables.
+
+    With `prefix`, its tools are called `NAME_operation`.
+    """
 
     document: Name = ""
     base_url: HttpUrl = ""
@@ -121,6 +125,7 @@ class OpenApiSettings(Struct, frozen=True):
     keyed: tuple[Name, ...] = ()
     headers: dict[str, str] = {}
     credentials: dict[str, Name] = {}
+    prefix: bool = True
     assistants: tuple[Name, ...] = ()
 
 
@@ -295,6 +300,7 @@ KEYS: dict[str, SettingKey] = {
     "mcp.NAME.only": SettingKey("user", "a list of names"),
     "mcp.NAME.retry": SettingKey("user", 'a table of tools, each "idempotent" or "once"'),
     "mcp.NAME.private": SettingKey("user", "true or false"),
+    "mcp.NAME.prefix": SettingKey("user", "true or false"),
     "mcp.NAME.assistants": SettingKey("user", "a list of assistants' names"),
     "openapi.NAME.document": SettingKey("user", "a file or an address"),
     "openapi.NAME.base_url": SettingKey("user", "an address such as https://example.org/v1, without a password in it"),
@@ -306,6 +312,7 @@ KEYS: dict[str, SettingKey] = {
     "openapi.NAME.keyed": SettingKey("user", "a list of names"),
     "openapi.NAME.headers": SettingKey("user", "a table of texts"),
     "openapi.NAME.credentials": SettingKey("user", "a table of names of variables"),
+    "openapi.NAME.prefix": SettingKey("user", "true or false"),
     "openapi.NAME.assistants": SettingKey("user", "a list of assistants' names"),
     "providers.NAME.base_url": SettingKey("user", "an address such as https://gateway.example.org/v1, without a password in it"),
     "providers.NAME.headers": SettingKey("user", "a table of texts"),

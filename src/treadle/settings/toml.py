@@ -18,7 +18,7 @@ from treadle.models.providers import PROVIDERS
 from treadle.plugins.entry_points import plugin_names
 from treadle.settings.assistant_keys import keys_of
 from treadle.settings.schema import KEYS, SECTIONS, ModelSpecNames, Said, key_pattern
-from treadle.tools.name_matching import nearest_names
+from treadle.tools.name_matching import format_hint, nearest_names
 
 FILE_NAME = "treadle.toml"
 MAX_BYTES = 1_000_000
@@ -149,9 +149,8 @@ def _read_tool_source(section: str, name: str, fields: dict[str, Any], path: Pat
 
 def _read_provider(name: str, fields: dict[str, Any], path: Path) -> Said:
     if name not in PROVIDERS:
-        near = nearest_names(name, PROVIDERS)
-        hint = f" Did you mean providers.{near[0]}?" if near else f" There are: {', '.join(PROVIDERS)}."
-        raise SettingsError(f"providers.{name} in {path} is no provider that is known.{hint}")
+        hint = format_hint([f"providers.{near}" for near in nearest_names(name, PROVIDERS)[:1]], list(PROVIDERS))
+        raise SettingsError(f"providers.{name} in {path} isn't a known provider. {hint}")
     return {f"providers.{name}.{field}": _check_value(f"providers.{name}.{field}", value, path) for field, value in fields.items()}
 
 
@@ -224,5 +223,4 @@ def _unknown_key_error(key: str, path: Path) -> SettingsError:
 
 
 def _unknown_name_error(key: str, path: Path, meant: list[str], known: list[str]) -> SettingsError:
-    hint = f" Did you mean {' or '.join(meant)}?" if meant else f" There are: {', '.join(known)}."
-    return SettingsError(f"{key} in {path} means nothing.{hint}")
+    return SettingsError(f"{key} in {path} isn't a known setting. {format_hint(meant, known)}")

@@ -51,6 +51,9 @@ class MemoryBlobs:
             return data
 
 
+PROCESS_BLOBS = MemoryBlobs()  # one for the process: a history that an agent made may be continued by another
+
+
 class FileBlobs:
     """Blobs in a folder: one file per hash, readable by its owner only, which appears with all its bytes or not at all."""
 

@@ -132,7 +132,7 @@ class Ticket(Generic[Value]):
             yield from waiter
         if self._error is not None:
             raise self._error
-        return self._value  # type: ignore[return-value]  # set by carry_out where there is no error
+        return self._value  # pyright: ignore[reportReturnType]  # set by carry_out where there is no error
 
 
 class JobBuffer:

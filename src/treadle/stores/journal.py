@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
-from treadle.core.errors import RunNotFound, RunTaken
+from treadle.core.errors import JournalError, RunNotFound, RunTaken
 from treadle.guard.redaction import Redactor
 from treadle.stores.database import Connection, Database
 from treadle.stores.encryption import PLAIN, Cipher
@@ -59,9 +59,11 @@ _CHILDREN = (
     "SELECT run_id FROM inside ORDER BY run_id"
 )
 
+_PREFIX = re.compile(r"[A-Za-z0-9_-]+")  # of a run's id; nothing that means something to GLOB
 _ESCAPED = re.compile("[%_!]")  # what means something to LIKE
 _LONGEST = 80  # characters of a title
 _LOOK = 2_000  # characters in which the secrets of a title are looked for
+_MOST_DROPPED = 10_000  # names of runs that memory has dropped and still recognizes
 _MOST_WORDS = 20  # of a search; SQLite takes no query of any size
 
 
@@ -93,39 +95,59 @@ DONE = _Completed()  # for stores that have nothing to wait for
 
 
 class MemoryJournal:
-    """A journal in this process only."""
+    """A journal in this process only. Of the runs that are over it keeps the last `most`, where that is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
         self._runs: dict[str, list[Entry]] = {}
+        self._nested: dict[str, list[str]] = {}  # runs by their parent's id
+        self._most = most
+        self._over: dict[str, None] = {}  # in the order in which they ended
+        self._dropped: dict[str, None] = {}
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Store entries at `position`."""
         kept = self._runs.setdefault(run_id, [])
         if len(kept) != position:
             return _Completed(_taken_error(run_id))
+        if not position and entries and isinstance(first := entries[0], Opened) and first.parent:
+            self._nested.setdefault(first.parent, []).append(run_id)
         kept.extend(entries)
         return DONE
 
     async def read(self, run_id: str) -> list[Entry]:
         """Return all entries of a run."""
+        if run_id in self._dropped:
+            why = f"memory has only the last {self._most} that are over; use journal=True to keep all"
+            raise JournalError(f"Run {run_id} is no longer there: {why}.")
         if run_id not in self._runs:
             raise _not_found_error(run_id)
         return list(self._runs[run_id])
 
     async def children(self, run_id: str) -> list[str]:
         """Return the ids of the runs nested in this one, at any depth."""
-        opened = [(other, entries[0]) for other, entries in self._runs.items()]
-        found = [other for other, first in opened if run_id and isinstance(first, Opened) and first.parent == run_id]
-        return [inner for child in found for inner in (child, *await self.children(child))]
+        return [inner for child in self._nested.get(run_id, ()) for inner in (child, *await self.children(child))]
 
     def has(self, run_id: str) -> bool:
         """Return whether there is such a run."""
         return run_id in self._runs
 
+    async def retire(self, run_id: str) -> None:
+        """Note that a run is over; the run that has been over for longest is dropped where there are too many."""
+        self._over.pop(run_id, None)
+        self._over[run_id] = None
+        if self._most is not None and len(self._over) > self._most:
+            oldest = next(iter(self._over))
+            del self._over[oldest]
+            await self.forget(oldest)
+            self._dropped[oldest] = None
+            if len(self._dropped) > _MOST_DROPPED:
+                del self._dropped[next(iter(self._dropped))]
+
     async def forget(self, run_id: str) -> None:
         """Drop a run and its nested runs."""
         for other in (run_id, *await self.children(run_id)):
             self._runs.pop(other, None)
+            self._nested.pop(other, None)
 
 
 class DatabaseJournal:
@@ -203,6 +225,27 @@ class DatabaseJournal:
         query = f"{_INFO} WHERE {where} ORDER BY updated_at DESC, run_id DESC LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (*values, wanted.limit)).fetchall())
         return [RunInfo(*row) for row in rows]
+
+    async def resolve(self, typed: str) -> str:
+        """Return the id of the run that a person means: its id, a unique prefix of a root run's, or `last`."""
+        from treadle.core.id_matching import require_one  # only commands need it
+
+        found = await self._database.submit(lambda connection: self._find_candidates(connection, typed))
+        return require_one(typed, found, "run", RunNotFound)
+
+    def _find_candidates(self, connection: Connection, typed: str) -> list[tuple[str, str]]:
+        from treadle.core.id_matching import LAST, MOST_CANDIDATES
+
+        exact = connection.execute("SELECT run_id, title FROM runs WHERE run_id = ?", (typed,)).fetchall()
+        if exact or not (typed == LAST or _PREFIX.fullmatch(typed)):
+            return exact
+        if typed == LAST:
+            return connection.execute(
+                "SELECT run_id, title FROM runs WHERE parent = '' ORDER BY updated_at DESC LIMIT 1"
+            ).fetchall()
+        condition, prefix = self._database.words.glob("run_id", f"{typed}*")
+        query = f"SELECT run_id, title FROM runs WHERE parent = '' AND {condition} ORDER BY updated_at DESC LIMIT ?"  # noqa: S608 - our own words
+        return connection.execute(query, (prefix, MOST_CANDIDATES + 1)).fetchall()
 
     async def info(self, run_id: str) -> RunInfo:
         """Return the list entry of one run."""

@@ -6,13 +6,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.errors import JournalDamaged, JournalError, TreadleError
+from treadle.core.errors import JournalDamaged, JournalError
 from treadle.stores.anchors import open_anchors
 from treadle.stores.database import Connection, Database, SqlDialect, Ticket
+from treadle.stores.disk_errors import ADVICE, classify_disk_error, is_unwritable, open_read_only
 from treadle.stores.encryption import Cipher
 from treadle.stores.migration import HAS_TABLE, execute_script, format_of, set_format
 from treadle.stores.write_ahead import purge_sqlite, write_ahead
-from treadle.stores.write_counter import WriteCounter, count_write
+from treadle.stores.write_counter import WriteCounter, check_writes, count_write
 
 if TYPE_CHECKING:
     import sqlite3
@@ -147,14 +148,24 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def apart(self) -> Generator[Connection]:
-        """Open another connection to the file."""
+        """Open another connection to the file; one that only reads, where its disk can't be written."""
         from sqlite3 import Error
 
         try:
-            with closing(open_sqlite(self.path, self.wait)) as connection:
+            with closing(self._open_apart()) as connection:
                 yield connection
         except (OSError, Error) as error:
             raise translate_sqlite_error(error, self.path) from error
+
+    def _open_apart(self) -> "sqlite3.Connection":
+        from sqlite3 import Error
+
+        try:
+            return open_sqlite(self.path, self.wait)
+        except (OSError, Error) as error:
+            if not is_unwritable(error, self.path):
+                raise
+        return _open_reader(self.path, self.wait)
 
     def purge(self) -> bool:
         """Rewrite the file without deleted data, and empty its write-ahead log."""
@@ -162,7 +173,15 @@ class SqliteDatabase(Database):
             return purge_sqlite(connection.execute, self.wait)
 
     def _commit(self, batch: Sequence[Ticket[Any]]) -> None:
-        connection, mark = self._opened()
+        from sqlite3 import Error
+
+        try:
+            connection, mark = self._opened()
+        except (OSError, Error) as error:
+            if not is_unwritable(error, self.path):
+                raise
+            self._read(batch, error)
+            return
         try:
             connection.execute("BEGIN IMMEDIATE")
             before = connection.total_changes
@@ -176,6 +195,20 @@ class SqliteDatabase(Database):
             raise
         if written is not None:
             mark.note(written)
+
+    def _read(self, batch: Sequence[Ticket[Any]], refused: Exception) -> None:
+        """Run jobs on a disk that can't be written: reads succeed, a write raises `refused`. The next batch may write again."""
+        from sqlite3 import OperationalError
+
+        with closing(_open_reader(self.path, self.wait)) as connection:
+            connection.execute("BEGIN")
+            try:
+                for ticket in batch:
+                    ticket.carry_out(connection)
+            except OperationalError as error:
+                raise refused from error
+            finally:
+                connection.execute("ROLLBACK")
 
     def _opened(self) -> "tuple[sqlite3.Connection, WriteCounter]":
         """Open the writer's connection. Raises for a file that has lost writes."""
@@ -205,15 +238,41 @@ def translate_sqlite_error(error: Exception, path: Path) -> Exception:
     """Return an error of SQLite or of the disk with a message for the user."""
     import sqlite3
 
-    if isinstance(error, TreadleError):
+    if not isinstance(error, OSError | sqlite3.Error):
         return error
-    if isinstance(error, sqlite3.DatabaseError) and any(word in str(error) for word in ("not a database", "malformed")):
-        return JournalDamaged(f"{path} is damaged ({error}). Move it aside or restore a backup; nothing was written to it.")
-    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        return JournalError(f"Another program keeps {path} locked. Wait until it is done, or end it, then resume.")
-    if isinstance(error, OSError | sqlite3.Error):
-        return JournalError(f"{path} can't be written ({error}). Make room or set TREADLE_HOME to another folder, then resume.")
-    return error
+    match classify_disk_error(error, path):
+        case "damaged":
+            return JournalDamaged(f"{path} is damaged ({error}). Move it aside or restore a backup; nothing was written to it.")
+        case "locked":
+            return JournalError(f"Another program keeps {path} locked. Wait until it is done, or end it, then resume.")
+        case "unknown":
+            return JournalError(f"{path} can't be written ({error}). Check its disk, or set TREADLE_HOME to another folder.")
+        case fault:
+            return JournalError(f"{path} can't be written ({error}). {ADVICE[fault]}")
+
+
+def _open_reader(path: Path, wait: float) -> "sqlite3.Connection":
+    """Open a file that can't be written. Raises for one of another format, which would have to be migrated first."""
+    connection = open_read_only(path, wait)
+    try:
+        version = format_of(connection)
+        _check_not_newer(version, path)
+        _check_not_older(version, path)
+        check_writes(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_not_older(version: int, path: Path) -> None:
+    if version < SCHEMA_VERSION:
+        raise JournalError(f"{path} has format {version}, and can't be migrated to {SCHEMA_VERSION} where it can't be written.")
+
+
+def _check_not_newer(version: int, path: Path) -> None:
+    if version > SCHEMA_VERSION:
+        raise JournalError(f"{path} was made by a newer Treadle; update Treadle to use it.")
 
 
 def open_sqlite(path: Path, wait: float = WAIT) -> "sqlite3.Connection":
@@ -235,8 +294,7 @@ def _prepare(connection: "sqlite3.Connection", path: Path, wait: float) -> None:
     write_ahead(connection.execute, wait)
     connection.execute("PRAGMA synchronous=FULL")
     version = format_of(connection)
-    if version > SCHEMA_VERSION:
-        raise JournalError(f"{path} was made by a newer Treadle; update Treadle to use it.")
+    _check_not_newer(version, path)
     if version < SCHEMA_VERSION:
         connection.execute("BEGIN IMMEDIATE")
         _migrate(connection, path)

@@ -1,12 +1,13 @@
 """Users in a SQLite file of their own. It is opened for each access, so that changes by another process take effect at once."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.core.errors import TreadleError
+from treadle.stores.disk_errors import ADVICE, classify_disk_error, is_unwritable, open_read_only
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -39,34 +40,58 @@ class SqliteUserStore:
         if not self.path.exists():
             yield None
             return
-        with _open_file(self.path) as connection:
+        with _opened(self.path, _connect_to_read) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> "Generator[Connection]":
         """Open the file for one atomic change."""
-        with _open_file(self.path) as connection:
+        with _opened(self.path, _connect) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
 
 @contextmanager
-def _open_file(path: Path) -> "Generator[Connection]":
-    """Open the file, creating it with its tables if needed, readable by its owner only. Uncommitted changes are rolled back."""
+def _opened(path: Path, connect: "Callable[[Path], Connection]") -> "Generator[Connection]":
+    """Connect for one access, and translate errors. Uncommitted changes are rolled back."""
     import sqlite3
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        with closing(sqlite3.connect(path, isolation_level=None, timeout=PATIENCE)) as connection:
-            connection.execute("PRAGMA foreign_keys=ON")
-            _prepare(connection, path)
+        with closing(connect(path)) as connection:
             yield connection
     except (OSError, sqlite3.Error) as error:
-        raise UsersError(
-            f"The users in {path} can't be read or changed ({error}). Mend that, or restore a backup of it."
-        ) from error
+        fault = classify_disk_error(error, path)
+        advice = "It is damaged: restore a backup of it." if fault == "damaged" else ADVICE.get(fault, "Check its disk.")
+        raise UsersError(f"The users in {path} can't be read or changed ({error}). {advice}") from error
+
+
+def _connect(path: Path) -> "Connection":
+    """Open the file, creating it with its tables if needed, readable by its owner only."""
+    import sqlite3
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path, isolation_level=None, timeout=PATIENCE)
+    try:
+        connection.execute("PRAGMA foreign_keys=ON")
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_to_read(path: Path) -> "Connection":
+    """Open the file; read-only where its disk can't be written."""
+    import sqlite3
+
+    try:
+        return _connect(path)
+    except (OSError, sqlite3.Error) as error:
+        if not is_unwritable(error, path):
+            raise
+    return open_read_only(path, PATIENCE)
 
 
 def _prepare(connection: "Connection", path: Path) -> None:

@@ -29,18 +29,11 @@ class WriteCounter:
     def check(self, connection: "sqlite3.Connection") -> None:
         """Raise for a file that has lost writes; recreate a counter that was removed."""
         noted = os.pread(self._file, _DIGITS, 0)  # before the other number: somebody else may be writing
-        (written,) = connection.execute("SELECT number FROM written").fetchone()
+        written = _read_written(connection)
         if not noted.isdigit():
             self.note(written)
             return
-        lost = int(noted) - written
-        if lost > 0:
-            name = self.path.name.removesuffix(SUFFIX)
-            raise JournalDamaged(
-                f"{self.path.with_name(name)} has lost its last {lost} {'write' if lost == 1 else 'writes'}: {name} or {name}-wal"
-                " was cut short, removed or replaced. Put both back as they were. If that can't be, find out what the runs that"
-                f" were open did last, since it would be done again; then remove {self.path.name}."
-            )
+        _check_lost(int(noted) - written, self.path)
 
     def note(self, written: int) -> None:
         """Store the number of writes on disk; errors are ignored."""
@@ -50,6 +43,28 @@ class WriteCounter:
     def close(self) -> None:
         """Close the counter's file."""
         os.close(self._file)
+
+
+def check_writes(path: Path, connection: "sqlite3.Connection") -> None:
+    """Raise for a file that has lost writes, without writing anything."""
+    counter = path.with_name(path.name + SUFFIX)
+    noted = counter.read_bytes()[:_DIGITS] if counter.exists() else b""
+    if noted.isdigit():
+        _check_lost(int(noted) - _read_written(connection), counter)
+
+
+def _read_written(connection: "sqlite3.Connection") -> int:
+    return connection.execute("SELECT number FROM written").fetchone()[0]
+
+
+def _check_lost(lost: int, counter: Path) -> None:
+    if lost > 0:
+        name = counter.name.removesuffix(SUFFIX)
+        raise JournalDamaged(
+            f"{counter.with_name(name)} has lost its last {lost} {'write' if lost == 1 else 'writes'}: {name} or {name}-wal"
+            " was cut short, removed or replaced. Put both back as they were. If that can't be, find out what the runs that"
+            f" were open did last, since it would be done again; then remove {counter.name}."
+        )
 
 
 def count_write(connection: "sqlite3.Connection") -> int:

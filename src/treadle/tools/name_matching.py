@@ -1,7 +1,7 @@
-"""Matches misspelt names: the intended one where that is certain, else the nearest ones."""
+"""Matches misspelt names: the intended one where that is certain, else the nearest ones; and the hint that names them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _PREFIX = r"(?i:functions?|tools?|default_api)[.:/]"
 _AROUND = " \t\r\n\"'`"
@@ -24,6 +24,17 @@ def nearest_names(name: str, names: Iterable[str]) -> list[str]:
     known = list(names)
     certain = match_name(name, known)
     return [certain] if certain is not None else similar_names(_strip_prefix(name), known)
+
+
+def hint_for(name: str, names: Iterable[str]) -> str:
+    """Return the hint for an unknown name: the nearest known names, or all of them where none resembles it."""
+    known = list(names)
+    return format_hint(nearest_names(name, known), known)
+
+
+def format_hint(meant: Sequence[str], known: Sequence[str]) -> str:
+    """Return the sentence that suggests names, or lists the known ones where there is nothing to suggest."""
+    return f"Did you mean {' or '.join(meant)}?" if meant else f"There are: {', '.join(known) or 'none'}."
 
 
 def similar_names(name: str, names: Iterable[str]) -> list[str]:

@@ -43,8 +43,11 @@ class ConversionError(Exception):
         return ConversionError(ArgumentIssue(step + issue.path, issue.expected, issue.got) for issue in self.issues)
 
 
-def make_reader(annotation: Any) -> ValueReader:
-    """Return a function that converts a valid JSON value to a type. It raises `ToolProblem` where it can't."""
+def make_reader(annotation: Any, tool_name: str = "") -> ValueReader:
+    """Return a function that converts a valid JSON value to a type. It raises `ToolProblem` where it can't.
+
+    `tool_name` is the tool that the value is an argument of, which a model can call again.
+    """
     reader = ReaderFactory().of(annotation)
     if reader is None:
         return lambda value: value
@@ -53,7 +56,7 @@ def make_reader(annotation: Any) -> ValueReader:
         issues: list[ArgumentIssue] = []
         found = read_value_at(reader, value, "", issues)
         if issues:
-            raise ToolProblem(format_issues(issues, annotation_name(annotation)))
+            raise ToolProblem(format_issues(issues, tool_name or annotation_name(annotation)))
         return found
 
     return read

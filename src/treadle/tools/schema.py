@@ -17,7 +17,16 @@ from treadle.tools.readers import make_reader
 from treadle.tools.schema_writer import SchemaWriter
 from treadle.tools.shapes import NO_DEFAULT, annotation_name, resolve_annotations, strip_annotation
 
-__all__ = ["FunctionParameter", "FunctionSignature", "make_reader", "read_signature", "to_anthropic", "to_openai", "type_schema"]
+__all__ = [
+    "FunctionParameter",
+    "FunctionSignature",
+    "make_reader",
+    "read_return_type",
+    "read_signature",
+    "to_anthropic",
+    "to_openai",
+    "type_schema",
+]
 
 ParameterKind = Literal["positional", "plain", "keyword", "rest", "extra"]
 Schema = dict[str, Any]
@@ -62,6 +71,14 @@ def read_signature(function: Callable[..., Any]) -> FunctionSignature:
     text = read_docstring(_find_docstring(function))
     told = [each for each in inputs if each.name != context]
     return FunctionSignature(name, text.summary, _arguments_schema(told, text, name), context, tuple(inputs))
+
+
+def read_return_type(function: Callable[..., Any]) -> Any:
+    """Return the return annotation of a function; `Any` where it has none."""
+    annotations: dict[str, Any] = getattr(unwrap_function(function), "__annotations__", {})
+    if "return" not in annotations:
+        return Any
+    return _resolve_hints(function, {"return": annotations["return"]}, function_name(function))["return"]
 
 
 def _arguments_schema(told: list[FunctionParameter], text: Docstring, name: str) -> Schema:
@@ -205,15 +222,16 @@ def _untyped_message(parameter: str, name: str) -> str:
 
 
 def _find_context(inputs: list[FunctionParameter], name: str) -> str | None:
-    found = [each.name for each in inputs if _is_context(each.annotation)]
+    found = [each.name for each in inputs if is_context(each.annotation)]
     if len(found) > 1:
         raise BadTool(f"{name} takes the run twice, as {' and '.join(found)}; keep one of them.")
     return found[0] if found else None
 
 
-def _is_context(annotation: Any) -> bool:
+def is_context(annotation: Any) -> bool:
+    """Return whether a parameter of this type gets the run's context."""
     bare, _ = strip_annotation(annotation)
     origin = get_origin(bare) or bare
     if origin is Union or origin is UnionType:
-        return any(map(_is_context, get_args(bare)))
+        return any(map(is_context, get_args(bare)))
     return isinstance(origin, type) and issubclass(origin, RunContext)

@@ -1,4 +1,7 @@
-"""Searches tools by what they do, over names, descriptions and argument names. Pure; rare words weigh more than common ones."""
+"""Searches tools by what they do, over names, descriptions and argument names, and other texts by their words.
+
+Pure; rare words weigh more than common ones.
+"""
 
 import re
 from collections import Counter
@@ -12,12 +15,19 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 def rank_tools(query: str, specs: Sequence[ToolSpec], most: int) -> list[ToolSpec]:
     """Return the tools that match `query` best, best first; none without a word of it."""
-    texts = [_weigh_words(spec) for spec in specs]
+    return [specs[index] for index in _rank(query, [_weigh_words(spec) for spec in specs])[:most]]
+
+
+def rank_texts(query: str, texts: Sequence[str], most: int) -> list[int]:
+    """Return the indexes of the texts that match `query` best, best first; none without a word of it."""
+    return _rank(query, [dict.fromkeys(_stem_words(text), 1.0) for text in texts])[:most]
+
+
+def _rank(query: str, texts: Sequence[dict[str, float]]) -> list[int]:
     spread = Counter(word for text in texts for word in text)
     wanted = set(_stem_words(query))
-    scored = [(_score(wanted, text, spread, len(specs)), -index) for index, text in enumerate(texts)]
-    ranked = sorted((score for score in scored if score[0] > 0), reverse=True)
-    return [specs[-index] for _, index in ranked[:most]]
+    scored = [(_score(wanted, text, spread, len(texts)), -index) for index, text in enumerate(texts)]
+    return [-index for score, index in sorted(scored, reverse=True) if score > 0]
 
 
 def _stem_words(text: str) -> list[str]:

@@ -5,17 +5,18 @@ a function that can't be a tool raises. Running it is up to `toolsets.python`.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, TypedDict, Unpack, cast, get_args, overload
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property, partial, update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, TypedDict, Unpack, cast, get_args, overload
 
 import msgspec
 from msgspec import Struct
 
-from treadle.core.calls import Effect, Retry, Trust
+from treadle.core.calls import REPEATABLE, Effect, Retry, Trust
+from treadle.core.context import DepsT_co, RunContext
 from treadle.core.errors import BadTool
 from treadle.core.requests import Shorthand, ToolSpec
-from treadle.core.tool import ACTION, Tool, strongest
+from treadle.core.tool import ACTION, RetryPolicy, Tool, strongest
 from treadle.tools.convert import Binder, make_binder
 from treadle.tools.schema import FunctionSignature, function_name, read_signature
 
@@ -24,13 +25,19 @@ if TYPE_CHECKING:
 
     P = ParamSpec("P", default=...)
     R = TypeVar("R", default=Any)
+    DepsT = TypeVar("DepsT", default=object)
+    DepsT_contra = TypeVar("DepsT_contra", default=object, contravariant=True)
 else:
     from typing import ParamSpec, TypeVar
 
     P = ParamSpec("P")
     R = TypeVar("R")
+    DepsT = TypeVar("DepsT")
+    DepsT_contra = TypeVar("DepsT_contra", contravariant=True)
 
 Q = ParamSpec("Q")
+
+Prepare = Callable[[RunContext[Any], Tool], Tool | Awaitable[Tool | None] | None]
 
 _NAME = r"[a-zA-Z0-9_-]{1,64}"
 
@@ -52,6 +59,9 @@ class ToolOptions(TypedDict, total=False):
     preview: Callable[..., Any] | None
     sends_to: str | None
     command_line: Mapping[str, Shorthand]
+    retries: int | RetryPolicy
+    prepare: Prepare | None
+    background: bool
 
 
 class _ToolSettings(Struct, frozen=True):
@@ -71,10 +81,16 @@ class _ToolSettings(Struct, frozen=True):
     sends_to: str | None = None
     effects: Mapping[str, Effect] = {}
     command_line: Mapping[str, Shorthand] = {}
+    retries: RetryPolicy | None = None
+    prepare: Prepare | None = None
+    background: bool = False
 
 
-class FunctionTool(Generic[P, R]):
-    """A function that is also a tool: call it as before, or put it into `tools=[...]`. Methods work from their instance."""
+class FunctionTool(Generic[P, R, DepsT_contra]):
+    """A function that is also a tool: call it as before, or put it into `tools=[...]`. Methods work from their instance.
+
+    `DepsT_contra` is the type of the dependencies that it needs, if its first parameter is a `RunContext`.
+    """
 
     def __init__(self, function: Callable[P, R], terms: _ToolSettings) -> None:
         update_wrapper(self, function, updated=())
@@ -86,10 +102,10 @@ class FunctionTool(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     @overload
-    def __get__(self, instance: None, owner: type) -> "FunctionTool[P, R]": ...
+    def __get__(self, instance: None, owner: type) -> "FunctionTool[P, R, DepsT_contra]": ...
     @overload
-    def __get__(self: "FunctionTool[Concatenate[Any, Q], R]", instance: object, owner: type) -> "FunctionTool[Q, R]": ...
-    def __get__(self, instance: object, owner: type) -> "FunctionTool[..., R]":
+    def __get__(self: "FunctionTool[Concatenate[Any, Q], R, Any]", instance: object, owner: type) -> "FunctionTool[Q, R, Any]": ...
+    def __get__(self, instance: object, owner: type) -> "FunctionTool[..., R, Any]":
         bind = getattr(self.function, "__get__", None)
         bound = self.function if bind is None else bind(instance, owner)
         return self if bound is self.function else FunctionTool(bound, self._terms)
@@ -108,17 +124,19 @@ class FunctionTool(Generic[P, R]):
         """The tool as the engine and the policy see it."""
         terms, told = self._terms, self.signature
         _check_actions(terms.effects, told)
-        effect = strongest(terms.effects.values()) if terms.effects else terms.effect
+        effect = _strongest_effect(terms)
         return Tool(
             ToolSpec(told.name, told.description, told.parameters, dict(terms.command_line)),
             effect=effect,
             effects=terms.effects,
-            retry=terms.retry or ("read" if effect == "read" else "once"),
+            retry=_retry_class(terms),
             timeout=terms.timeout,
             trust=terms.trust,
             cache=terms.cache,
             sequential=terms.sequential,
             sends_to=terms.sends_to,
+            retries=terms.retries,
+            background=terms.background,
         )
 
     @cached_property
@@ -148,7 +166,12 @@ class FunctionTool(Generic[P, R]):
         """The callback that says what a call would do."""
         return self._terms.preview
 
-    def with_preview(self, preview: Callable[..., Any]) -> "FunctionTool[P, R]":
+    @property
+    def prepare(self) -> Prepare | None:
+        """The hook that decides how the tool is offered with a request, if at all."""
+        return self._terms.prepare
+
+    def with_preview(self, preview: Callable[..., Any]) -> "FunctionTool[P, R, DepsT_contra]":
         """Return the same tool with a preview, for one that can only be made of an instance."""
         return FunctionTool(self.function, msgspec.structs.replace(self._terms, preview=preview))
 
@@ -156,10 +179,50 @@ class FunctionTool(Generic[P, R]):
         return f"<tool {function_name(self.function)}>"
 
 
+if TYPE_CHECKING:
+
+    class _Anything: ...  # accepted only by a first parameter of type `Any` or `object`, which is no context
+
+    class _ContextArgument(RunContext[DepsT_co], Any): ...  # as an argument it fits any type but a `RunContext` of other deps
+
+    class _ToolDecorator(Protocol):
+        """The decorator that `@tool(...)` returns, with the overloads of `tool`."""
+
+        @overload
+        def __call__(self, function: Callable[Concatenate[_Anything, P], R], /) -> FunctionTool[Concatenate[Any, P], R, object]: ...
+        @overload
+        def __call__(
+            self, function: Callable[Concatenate[RunContext[DepsT], P], R], /
+        ) -> FunctionTool[Concatenate[RunContext[DepsT], P], R, DepsT]: ...
+        @overload
+        def __call__(self, function: Callable[P, R], /) -> FunctionTool[P, R, object]: ...
+
+    # A `FunctionTool` has no `__name__` for type checkers, so that only its own dependencies decide whether it fits.
+    class _Function(Protocol[DepsT_contra]):
+        @property
+        def __name__(self) -> str: ...
+        def __call__(self, first: _ContextArgument[DepsT_contra], /, *args: Any, **kwargs: Any) -> Any: ...
+
+    class _FunctionOfNothing(Protocol):
+        @property
+        def __name__(self) -> str: ...
+        def __call__(self) -> Any: ...
+
+    ToolFunction = FunctionTool[..., Any, DepsT] | _Function[DepsT] | _FunctionOfNothing | partial[Any]
+
+
 @overload
-def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> FunctionTool[P, R]: ...
+def tool(
+    function: Callable[Concatenate["_Anything", P], R], /, **options: Unpack[ToolOptions]
+) -> FunctionTool[Concatenate[Any, P], R, object]: ...
 @overload
-def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(
+    function: Callable[Concatenate[RunContext[DepsT], P], R], /, **options: Unpack[ToolOptions]
+) -> FunctionTool[Concatenate[RunContext[DepsT], P], R, DepsT]: ...
+@overload
+def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> FunctionTool[P, R, object]: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> "_ToolDecorator": ...
 def tool(
     function: Callable[..., Any] | None = None,
     /,
@@ -178,6 +241,9 @@ def tool(
     preview: Callable[..., Any] | None = None,
     sends_to: str | None = None,
     command_line: Mapping[str, Shorthand] | None = None,
+    retries: int | RetryPolicy = 0,
+    prepare: Prepare | None = None,
+    background: bool = False,
 ) -> Any:
     """Make a function a tool, as `@tool` or `@tool(effect="read", timeout=5)`.
 
@@ -195,6 +261,10 @@ def tool(
     preview      gets the same arguments; returns what the call would do, for the person who is asked about it
     sends_to     the third party that its arguments go to, such as "a search engine"; "" if they go nowhere
     command_line options that stand for arguments, for models that call by command lines (`core.requests.Shorthand`)
+    retries      how often a call that raised is tried again, with increasing delays, before the model reads the problem; or a
+                 `RetryPolicy`. Only for reads, and for writes whose `retry` says that they may run twice
+    prepare      gets the `RunContext` and the `Tool` before each request; returns it, a changed copy, or None to leave it out
+    background   a call returns at once; the model goes on meanwhile, and reads the result with `background_result`
     """
     terms = _ToolSettings(
         name,
@@ -211,6 +281,9 @@ def tool(
         sends_to,
         dict(effects or {}),
         dict(command_line or {}),
+        _retry_policy(retries),
+        prepare,
+        background,
     )
     _check_terms(terms)
 
@@ -271,6 +344,26 @@ def _check_terms(terms: _ToolSettings) -> None:
         raise BadTool(f"A result can't be reused for {terms.cache} seconds; write 0 for never.")
     if terms.retry == "checkable" and terms.reconcile is None:
         raise BadTool('A tool with retry "checkable" needs `reconcile=`: a function that tells whether a call happened.')
+    if terms.retries is not None and _retry_class(terms) not in REPEATABLE:
+        raise BadTool(
+            "A call that raised may have taken effect, so only reads and repeatable writes can have `retries`:"
+            ' write `effect="read"`, or `retry="idempotent"` (or "keyed") if a second call does no harm.'
+        )
+
+
+def _strongest_effect(terms: _ToolSettings) -> Effect:
+    return strongest(terms.effects.values()) if terms.effects else terms.effect
+
+
+def _retry_class(terms: _ToolSettings) -> Retry:
+    return terms.retry or ("read" if _strongest_effect(terms) == "read" else "once")
+
+
+def _retry_policy(retries: int | RetryPolicy) -> RetryPolicy | None:
+    policy = retries if isinstance(retries, RetryPolicy) else RetryPolicy(times=retries)
+    if policy.times < 0 or policy.seconds < 0:
+        raise BadTool(f"A call can't be tried again {policy.times} times after {policy.seconds} seconds; write 0 for never.")
+    return policy if policy.times else None
 
 
 def _check_actions(effects: Mapping[str, Effect], told: FunctionSignature) -> None:

@@ -12,7 +12,7 @@ from treadle.core.errors import BadTool
 from treadle.tools.coercion import coerce_value
 from treadle.tools.compiled_schema import CompiledSchema, Schema, TooManyReferences
 from treadle.tools.issues import ArgumentIssue, format_issues
-from treadle.tools.name_matching import match_name, nearest_names
+from treadle.tools.name_matching import match_name
 from treadle.tools.unwrap import UnwrappedCall, unwrap_call
 from treadle.tools.values import as_list, as_object, format_json_value
 
@@ -24,7 +24,6 @@ __all__ = [
     "Validator",
     "format_issues",
     "match_name",
-    "nearest_names",
     "unwrap_call",
     "validate_tool_arguments",
 ]

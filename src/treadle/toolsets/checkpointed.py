@@ -11,7 +11,7 @@ from treadle.core.errors import BadTool
 from treadle.core.seams import Toolset
 from treadle.core.tool import Tool, ToolResult
 from treadle.tools.text import to_data
-from treadle.toolsets.wrappers import preview_call
+from treadle.toolsets.wrappers import prepare_toolset, preview_call, toolset_for_run
 
 MAX_NAMED = 20
 
@@ -40,6 +40,15 @@ class CheckpointedToolset:
     def tools(self) -> Sequence[Tool]:
         """Return the tools of the wrapped toolset."""
         return self._inner.tools()
+
+    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
+        """Return the tools for the next request."""
+        return await prepare_toolset(self._inner, context)
+
+    async def for_run(self, context: RunContext[Any]) -> Toolset:
+        """Return the toolset of one run."""
+        inner = await toolset_for_run(self._inner, context)
+        return self if inner is self._inner else CheckpointedToolset(inner, self._checkpoints, self._on_change, self._silent)
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Take a checkpoint, make the call, and take another one."""

@@ -1,17 +1,22 @@
 """Functions as tools. Coroutines run in the event loop, other functions in threads, unless they are marked as quick."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
+from treadle.core.seams import Toolset
 from treadle.core.tool import Tool
-from treadle.tools.tool import FunctionTool, as_tool
+from treadle.tools.tool import FunctionTool, Prepare, as_tool
 from treadle.toolsets.threads import ThreadPool
+from treadle.toolsets.wrappers import CombinedToolset
+
+Chosen = Toolset | Iterable[Any]
+ToolsetFunction = Callable[[RunContext[Any]], Chosen | Awaitable[Chosen]]
 
 _threads = ThreadPool()
 
@@ -27,6 +32,7 @@ class FunctionToolset:
                 raise BadTool(f"There are two tools called {made.tool.name}; give one of them another name.")
             self._functions[made.tool.name] = made
         self._tools = tuple([_to_tool(made, name) for made in self._functions.values()])
+        self.prepares = any(made.prepare is not None for made in self._functions.values())
 
     async def __aenter__(self) -> "FunctionToolset":
         return self
@@ -37,6 +43,14 @@ class FunctionToolset:
     def tools(self) -> tuple[Tool, ...]:
         """Return all tools."""
         return self._tools
+
+    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
+        """Return the tools for the next request, each as its hook prepares it."""
+        tools = self.tools()
+        if not self.prepares:
+            return tools
+        made = [await prepare_tool(self._functions[tool.name].prepare, context, tool) for tool in tools]
+        return tuple([tool for tool in made if tool is not None])
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Call the function."""
@@ -66,6 +80,14 @@ class FunctionToolset:
         return told if isinstance(told, Preview) else Preview(str(told))
 
 
+async def prepare_tool(hook: Prepare | None, context: RunContext[Any], tool: Tool) -> Tool | None:
+    """Return a tool as its hook prepares it for a request; None to leave it out."""
+    made = tool if hook is None else await _await_if_needed(hook(context, tool))
+    if made is not None and (not isinstance(made, Tool) or made.name != tool.name):
+        raise BadTool(f"`prepare` of {tool.name} has to return the tool, a copy of that name, or None.")
+    return made
+
+
 async def _await_if_needed(value: Any) -> Any:
     """Return the value, awaited if it is a coroutine that a decorator hides behind a plain function."""
     return await value if hasattr(value, "__await__") else value
@@ -73,3 +95,26 @@ async def _await_if_needed(value: Any) -> Any:
 
 def _to_tool(made: FunctionTool, toolset: str) -> Tool:
     return replace(made.tool, toolset=made.tool.toolset or toolset, threaded=not made.is_async and not made.inline)
+
+
+def to_toolset(tools: Chosen | ToolsetFunction, toolsets: Iterable[Toolset | ToolsetFunction] = ()) -> Toolset:
+    """Return functions, toolsets and functions of the `RunContext` as one toolset."""
+    functions: list[Any] = []
+    sources = [_one_toolset(each) for each in toolsets]
+    for given in [_one_toolset(tools)] if callable(tools) or _is_toolset(tools) else cast("Iterable[Any]", tools):
+        (sources if _is_toolset(given) else functions).append(given)
+    if functions or not sources:
+        sources.insert(0, FunctionToolset(functions))
+    return sources[0] if len(sources) == 1 else CombinedToolset(*sources)
+
+
+def _one_toolset(given: Any) -> Toolset:
+    if _is_toolset(given):
+        return given
+    from treadle.toolsets.dynamic import DynamicToolset  # few agents have one
+
+    return DynamicToolset(given)
+
+
+def _is_toolset(given: Any) -> bool:
+    return hasattr(given, "tools") and hasattr(given, "call")

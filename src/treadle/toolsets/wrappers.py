@@ -5,17 +5,18 @@ Add behaviour by wrapping.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from copy import copy
 from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Preview
+from treadle.core.calls import REPEATABLE, Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.seams import Toolset
-from treadle.core.tool import Tool
+from treadle.core.tool import RetryPolicy, Tool
 
 
 class CombinedToolset:
@@ -49,6 +50,20 @@ class CombinedToolset:
             self._tools = tuple([tool for tools in lists for tool in tools])
         return self._tools
 
+    async def prepare(self, context: RunContext[Any]) -> tuple[Tool, ...]:
+        """Return the tools for the next request; the same value as `tools` where none is prepared."""
+        everything = self.tools()
+        lists = [await prepare_toolset(toolset, context) for toolset in self._toolsets]
+        if all(made is listed for made, listed in zip(lists, self._seen, strict=True)):
+            return everything
+        return tuple([tool for tools in lists for tool in tools])
+
+    async def for_run(self, context: RunContext[Any]) -> Toolset:
+        """Return the toolset of one run."""
+        toolsets = [await toolset_for_run(toolset, context) for toolset in self._toolsets]
+        same = all(new is old for new, old in zip(toolsets, self._toolsets, strict=True))
+        return self if same else CombinedToolset(*toolsets)
+
     def _claim(self, toolset: Toolset, tools: Sequence[Tool]) -> None:
         for tool in tools:
             if tool.name in self._owners:
@@ -61,7 +76,7 @@ class CombinedToolset:
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Delegate to the tool's own toolset."""
-        return await _reconcile(self._owners[call.name], call, context)
+        return await reconcile_interrupted(self._owners[call.name], call, context)
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Delegate to the tool's own toolset."""
@@ -95,13 +110,30 @@ class WrapperToolset:
             self._seen = inner
         return self._tools
 
+    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
+        """Return the mapped tools for the next request."""
+        everything = self.tools()
+        made = await prepare_toolset(self._inner, context)
+        if made is self._seen:
+            return everything
+        return tuple([changed for tool in made if (changed := self._change(tool)) is not None])
+
+    async def for_run(self, context: RunContext[Any]) -> Toolset:
+        """Return the toolset of one run."""
+        inner = await toolset_for_run(self._inner, context)
+        if inner is self._inner:
+            return self
+        made = copy(self)
+        made._inner, made._seen = inner, None
+        return made
+
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Call the tool by its inner name."""
         return await self._inner.call(Call(call.id, self._names[call.name], call.arguments), context)
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Delegate by the tool's inner name."""
-        return await _reconcile(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
+        return await reconcile_interrupted(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Delegate by the tool's inner name."""
@@ -131,20 +163,37 @@ class LazyToolset:
         """Return the tools, once entered."""
         return self._entered[-1][1].tools() if self._entered else ()
 
+    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
+        """Return the tools for the next request."""
+        return await prepare_toolset(self._entered[-1][1], context)
+
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Execute a call."""
         return await self._entered[-1][1].call(call, context)
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Return whether an interrupted call happened."""
-        return await _reconcile(self._entered[-1][1], call, context)
+        return await reconcile_interrupted(self._entered[-1][1], call, context)
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Return what a call would do."""
         return await preview_call(self._entered[-1][1], call, context)
 
 
-async def _reconcile(toolset: Toolset, call: Call, context: RunContext[Any]) -> Any:
+async def prepare_toolset(toolset: Toolset, context: RunContext[Any]) -> Sequence[Tool]:
+    """Return a toolset's tools for the next request."""
+    prepare = getattr(toolset, "prepare", None)
+    return toolset.tools() if prepare is None else await prepare(context)
+
+
+async def toolset_for_run(toolset: Toolset, context: RunContext[Any]) -> Toolset:
+    """Return the toolset of one run."""
+    for_run = getattr(toolset, "for_run", None)
+    return toolset if for_run is None else await for_run(context)
+
+
+async def reconcile_interrupted(toolset: Toolset, call: Call, context: RunContext[Any]) -> Any:
+    """Return whether an interrupted call happened, where the toolset can tell."""
     reconcile = getattr(toolset, "reconcile", None)
     if reconcile is None:
         raise BadTool(f"{call.name} has nothing to reconcile with.")
@@ -177,6 +226,11 @@ def with_cache(toolset: Toolset, seconds: float) -> WrapperToolset:
     return WrapperToolset(
         toolset, lambda tool: replace(tool, cache=seconds) if "read" in (tool.effect, *tool.effects.values()) else tool
     )
+
+
+def with_retries(toolset: Toolset, retries: RetryPolicy) -> WrapperToolset:
+    """Try calls again that raised, where their tool's retry class allows that: reads, and writes that may run twice."""
+    return WrapperToolset(toolset, lambda tool: replace(tool, retries=retries) if tool.retry in REPEATABLE else tool)
 
 
 def untrusted(toolset: Toolset) -> WrapperToolset:

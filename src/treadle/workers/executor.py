@@ -11,11 +11,11 @@ from time import time
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.entries import Entry, Finished, Resumed
 from treadle.core.errors import JournalError, RunTaken
 from treadle.core.log import log
-from treadle.engine.setup import Services
 from treadle.home import Home
 from treadle.loop.state import replay
 from treadle.stores.leases import FencedJournal, Lease, Leases
@@ -97,7 +97,7 @@ async def _resume_run(home: Home, journal: FencedJournal, run_id: str, models: W
     order = run_spec_of(run_id, opened)
     user = "" if opened is None else opened.user
     async with open_agent(order, home, user, models) as agent:
-        kept = Services(journal, home.audit, home.cache, home.results, blobs=home.blobs)
+        kept = replace(home.services(), journal=journal)
         result = await agent.resume(run_id, journal=kept, user=user)
     return AdvanceResult(result.stopped, result.reason)
 

@@ -26,7 +26,7 @@ async def requeue_run(home: Home, run_id: str, at: float = 0.0) -> None:
     """Queue a run that stopped: after an approval or a failure."""
     state = replay(await home.journal.read(run_id))
     order = run_spec_of(run_id, state.opened)
-    if state.finished is not None and state.finished.stopped not in ("failed", "waiting"):
+    if state.finished is not None and not state.finished.resumable:
         raise SettingsError(f"Run {run_id} is over ({state.finished.stopped}), so there is nothing to go on with.")
     user = "" if state.opened is None else state.opened.user
     await RunQueue(home.database).add(QueuePosition(run_id, user, order.first_model, at))

@@ -16,11 +16,13 @@ from msgspec.structs import replace
 from starlette.routing import Route
 
 from server.running import Serving
-from treadle import Host, Scripted, open_home
+from treadle import open_home
+from treadle.assistant import Host
 from treadle.assistants.coding import assistant
 from treadle.jobs.store import Jobs
 from treadle.sandbox.probe import check_sandbox
 from treadle.stores.accounts import User
+from treadle.testing import Scripted
 
 PATIENCE = 90.0  # seconds
 _numbers = itertools.count(1)

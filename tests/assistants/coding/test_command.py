@@ -65,3 +65,24 @@ def test_what_troubleshooting_tells_people_to_type_can_be_typed() -> None:
     there = {entry[0] for entry in COMMANDS} | {each.name for each in assistant.commands}
     assert named
     assert named <= there
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "field", "expected"),
+    [
+        ("build", ["a shop"], "issue", "PIPED"),
+        ("debug", ["since today", "--logs", "KeyError here"], "error_log", "KeyError here\nPIPED"),
+        ("triage", ["since today"], "logs", "PIPED"),
+        ("review", [], "diff", "PIPED"),
+        ("review", ["feature"], "diff", ""),
+        ("debug", ["--stack-trace", "-"], "stack_trace", "PIPED\n"),
+    ],
+)
+def test_piped_text_is_evidence_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, typed: list[str], field: str, expected: str
+) -> None:
+    (tmp_path / "piped").write_text("PIPED\n")
+    with (tmp_path / "piped").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        given = getattr(command, f"{name}_inputs")(parser(name).parse_args(typed))
+    assert getattr(given, field) == expected

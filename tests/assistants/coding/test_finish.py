@@ -83,7 +83,7 @@ def shown(place: Path, command: Any, **words: Any) -> list[str]:
         raise AssertionError("no model is needed")
 
     try:
-        asyncio.run(command(Namespace(**words), Host(home, nothing, terminal=screen)))
+        asyncio.run(command(Namespace(**{"json": False, **words}), Host(home, nothing, terminal=screen)))
     finally:
         close_home(home)
     return screen.lines

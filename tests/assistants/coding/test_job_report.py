@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from treadle import Job
+from treadle.assistant import Job
 from treadle.assistants.coding.job_report import format_work_lines, job_style, suggest_next_steps
 
 

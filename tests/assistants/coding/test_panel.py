@@ -345,7 +345,7 @@ def test_what_it_changed_is_taken_back_after_one_is_sure(visit, shop):
         await page.click("[data-does=all]")
         await page.click("dialog button[value=yes]")
         await says(page, "#said", "Put back: shop.py")
-        await says(page, "#changes-amount", "Everything was taken back.")
+        await says(page, "#changes-amount", "All changes undone.")
         assert on_branch(shop) == SHOP
         assert await page.evaluate("document.querySelector('[data-does=all]') === null")
 

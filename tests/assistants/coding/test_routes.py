@@ -8,9 +8,9 @@ import pytest
 
 from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, on_branch, project, reports
 from assistants.coding.table import PATIENCE, Gate, Table, eventually, must_contain, named, served
-from treadle import ModelError, UnknownModel
 from treadle.assistants.coding.changes import checkpoints_of, patch_of
 from treadle.core.entries import Approved, Finished, Resumed, Started, Unclear
+from treadle.errors import ModelError, UnknownModel
 from treadle.home import close_home, open_home
 from treadle.models.scripted import Scripted
 from treadle.stores.accounts import Allowance, User
@@ -160,7 +160,7 @@ def test_a_job_is_stopped_and_what_it_changed_stays(tmp_path: Path, shop: Path) 
         assert table.ask("POST", f"/api/coding/jobs/{job}/cancel")[0] == 202
         assert table.over(job)["state"] == "cancelled"
         status, told = table.ask("POST", f"/api/coding/jobs/{job}/resume")
-    assert (status, told["error"]) == (409, f"Job {job} is cancelled: there is nothing to go on with.")
+    assert (status, told["error"]) == (409, f"Job {job} is cancelled: there is nothing to resume.")
     job = table.jobs.get(job)
     assert "+    return count * 3\n" in asyncio.run(patch_of(job, checkpoints_of(job, table.jobs)))
     assert (shop / "shop.py").read_text() == SHOP

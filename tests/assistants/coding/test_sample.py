@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from assistants.coding.stage import needs_git
-from treadle import SettingsError
 from treadle.assistants.coding import sample
 from treadle.assistants.coding.sample import make_coding_sample
+from treadle.errors import SettingsError
 
 
 def test_without_git_there_is_none_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

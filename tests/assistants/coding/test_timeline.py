@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from treadle import Job
+from treadle.assistant import Job
 from treadle.assistants.coding import timeline
 from treadle.assistants.coding.prompts import ONCE_MORE
 from treadle.assistants.coding.timeline import TimelineStep, build_timeline, call_title, current_activity

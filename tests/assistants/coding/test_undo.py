@@ -50,7 +50,7 @@ class Screen:
 def typed(place: Path, command: Any, **words: Any) -> tuple[int, list[str]]:
     """What a command showed, and its exit code."""
     home, screen = open_home(place / "home"), Screen()
-    args = Namespace(**{"job": "", "all": False, "steps": 1, "force": False, "stat": False, **words})
+    args = Namespace(**{"job": "", "all": False, "steps": 1, "force": False, "stat": False, "json": False, **words})
 
     async def nothing() -> Any:
         raise AssertionError("no model is needed")

@@ -8,7 +8,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from server.running import Serving
-from treadle import AssistantSession
+from treadle.assistant import AssistantSession
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.library import CourseLibrary
 from treadle.assistants.courses.session import to_course_reply

@@ -8,10 +8,11 @@ from contextlib import suppress
 import pytest
 
 from assistants.courses.course_setup import ASTRONOMY, SAILING, write
-from treadle import SettingsError, TreadleError
+from treadle import TreadleError
 from treadle.assistants.courses.course_folders import CourseFolder, CourseFolderList
 from treadle.assistants.courses.library import CourseLibrary
 from treadle.assistants.courses.settings import CoursesSettings
+from treadle.errors import SettingsError
 from treadle.passages import HashedEmbedder
 
 
@@ -306,7 +307,7 @@ def test_nobody_waits_for_a_look_at_the_folders(tmp_path, material):
 
 
 def test_a_home_that_nobody_has_is_a_sentence(tmp_path):
-    with pytest.raises(SettingsError, match=r"mend `folders` under \[assistants.courses\]"):
+    with pytest.raises(SettingsError, match=r"correct `folders` under \[assistants.courses\]"):
         using(tmp_path, inner_first_places, folders=("~nobody-by-this-name/x",))
 
 

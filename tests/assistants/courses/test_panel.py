@@ -11,12 +11,13 @@ from server.pages.axe import findings, needs_axe
 from server.pages.cable import Cable
 from server.pages.shop import Held
 from server.running import Serving
-from treadle import ModelError, Scripted, open_home
+from treadle import open_home
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.library import CourseLibrary
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.core.requests import TextDelta
-from treadle.testing import calls
+from treadle.errors import ModelError
+from treadle.testing import Scripted, calls
 
 pytestmark = needs_browser
 

@@ -8,9 +8,11 @@ import pytest
 from assistants.courses import course_setup
 from assistants.courses.course_setup import ASTRONOMY, SAILING, add, write
 from server.running import host
-from treadle import Call, History, Message, Request, Result, Scripted, Text, Traits
+from treadle import Call, History, Message, Result, Text
 from treadle.assistants.courses.catalogue import Catalogue
 from treadle.assistants.courses.plan import build_course_plan, find_lesson_number
+from treadle.models import Request, Traits
+from treadle.testing import Scripted
 
 SMALL = Traits(native_calls=False)
 

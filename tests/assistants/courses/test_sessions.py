@@ -7,11 +7,13 @@ import stat
 import pytest
 
 from server.running import host
-from treadle import AssistantSession, Scripted, SettingsError
+from treadle.assistant import AssistantSession
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.session import load_exchanges
 from treadle.assistants.courses.session_store import FILE, CourseExchange, CourseSessionStore
 from treadle.assistants.courses.sources import AnswerSource, CitedPassage
+from treadle.errors import SettingsError
+from treadle.testing import Scripted
 
 SOURCE = AnswerSource("Sailing - Lesson 0", None, "sailing", 0, (CitedPassage("a#0", "line 1"),))
 

@@ -1,7 +1,7 @@
-"""Where projects are kept in the tests of the guidance assistant: a SQLite file, and a real PostgreSQL.
+"""Where projects are kept in the tests of the guidance assistant: a SQLite file, or a real PostgreSQL.
 
-Tables are made once for a session: each test gets a copy of the file, or the one database, which is emptied after it. What is about
-making the tables has a `new_address`.
+The store's own tests run on both; of the others, those marked with `on_both_stores` do. Tables are made once for a session: each
+test gets a copy of the file, or the one database, which is emptied after it. What is about making the tables has a `new_address`.
 """
 
 import asyncio
@@ -10,10 +10,8 @@ import shutil
 import pytest
 
 import postgres
-from assistants.guidance.table import Table
+from assistants.guidance.table import BOTH, Table
 from treadle.assistants.guidance.store import open_store
-
-BOTH = ["sqlite", "postgresql"]
 
 
 async def _make_tables(address):
@@ -49,10 +47,10 @@ def _emptied_database(store_database):
         connection.execute(f"DELETE FROM {projects.name}")  # everything else belongs to a project and goes with it
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture
 def address(request, tmp_path):
-    """The address of a store that has nothing in it; every test that wants it runs on both."""
-    if request.param == "postgresql":
+    """The address of a store that has nothing in it."""
+    if getattr(request, "param", "sqlite") == "postgresql":
         return request.getfixturevalue("_emptied_database")
     shutil.copy(request.getfixturevalue("store_file"), tmp_path / "projects.db")
     return f"sqlite:///{tmp_path / 'projects.db'}"

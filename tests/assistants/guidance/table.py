@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from treadle import AssistantSession, Host, ModelError, Scripted, Traits, open_home
+from treadle import open_home
+from treadle.assistant import AssistantSession, Host
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.command import make_sample_project
 from treadle.assistants.guidance.projects import open_projects
+from treadle.errors import ModelError
+from treadle.models import Traits
+from treadle.testing import Scripted
 
+BOTH = ["sqlite", "postgresql"]
+on_both_stores = pytest.mark.parametrize("address", BOTH, indirect=True)
 SMALL = Traits(native_calls=False)
 
 

@@ -62,7 +62,7 @@ def test_a_change_waits_and_is_made_by_the_usual_commands(home, project):
     assert waiting.code == 3
     assert "+  - Noise (weight 33)" in waiting.err
     (run,) = treadle(home, "runs", "--json").json
-    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--list", "--json").json
     treadle(home, "approve", run["run_id"], call["call_id"])
     script(home, "Done.")  # what is left of the script for the process that goes on
     done = treadle(home, "resume", run["run_id"])
@@ -75,7 +75,7 @@ def test_what_may_not_be_used_may_not_be_used_later_either(home, project):
     env = {"TREADLE_CONFIG": str(home / "own.toml")}
     treadle(home, "guide", "ask", "noise", "-m", script(home, CHANGE), **env)
     (run,) = treadle(home, "runs", "--json").json
-    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--list", "--json").json
     treadle(home, "approve", run["run_id"], call["call_id"])
     script(home, asks(("get_world_model", {})), "Done.")
     assert "There is no tool 'get_world_model'" in treadle(home, "resume", run["run_id"], **env).err

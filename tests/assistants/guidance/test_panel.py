@@ -13,11 +13,11 @@ from cli.running import asks, script, start
 from server.pages.cable import Cable
 from server.pages.shop import Held
 from server.running import Serving
-from treadle import ModelError, Scripted
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.command import make_sample_project
 from treadle.assistants.guidance.store import Constraint, ProblemSpec, Provenance, Run, WorldEntry, WorldModel, open_store
-from treadle.testing import calls
+from treadle.errors import ModelError
+from treadle.testing import Scripted, calls
 
 pytestmark = needs_browser
 
@@ -323,7 +323,7 @@ def test_a_question_that_was_never_answered_says_so_and_an_old_one_can_be_left(v
     kept(some)
 
     async def look(page):
-        assert await page.text(".turn .doing") == "This wasn't answered."
+        assert await page.text(".turn .doing") == "No answer (stopped)."
         await page.click(".approve")
         await says(page, ".approval [role=alert]", "no run")
         page.problems.clear()  # the browser says itself that there is none
@@ -559,7 +559,7 @@ def test_who_comes_second_is_told_and_nothing_is_lost(visit, kept):
         await second.click(f"{constraint(4)} .remove")
         await second.click("#spec .save")
         await second.wait_for("document.querySelector('.meanwhile') !== null")
-        assert await second.text(".meanwhile h4") == "Somebody else has changed it meanwhile"
+        assert await second.text(".meanwhile h4") == "Someone else has changed it"
         assert await second.evaluate(f"{FOCUS}.closest('.meanwhile') !== null")
         shown = await second.evaluate(rows)
         assert [[line for line in row if line] for row in shown] == [

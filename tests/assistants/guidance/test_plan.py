@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from treadle import Call, History, Message, Request, Result, Text
+from treadle import Call, History, Message, Result, Text
 from treadle.assistants.guidance.plan import ANSWER_PROMPT, TALK_PROMPT, plan_guidance
+from treadle.core.calls import Opaque
 from treadle.core.requests import ToolSpec
+from treadle.models import Request
 
 CHANGE = ToolSpec("change_problem_spec", "Change.", {"type": "object", "properties": {"goals": {"type": "array"}}})
 
@@ -34,8 +36,8 @@ def led(history, *words, tools=()):
 @pytest.mark.parametrize(
     ("about", "looks"),
     [
-        ("spec", ["get_problem_spec"]),
-        ("world", ["get_world_model"]),
+        ("spec", ["get_problem_spec", "get_world_model"]),
+        ("world", ["get_world_model", "get_problem_spec"]),
         ("both", ["get_problem_spec", "get_world_model"]),
         ("runs", ["list_runs"]),
         ("ready", ["check_run"]),
@@ -55,6 +57,37 @@ def test_what_was_found_is_put_into_words():
     move, (asked,) = led(history, " One: Budget. ")
     assert (move.text, asked.instructions) == ("One: Budget.", ANSWER_PROMPT)
     assert asked.text == "The problem spec:\nconstraints:\n  - name: Budget; weight: 90\n\nQuestion: Constraints?"
+
+
+def looked_beside(message, *results):
+    """What a model is asked after both documents were looked up, the spec first."""
+    state = Message("model", (Opaque("led", '"spec"'), *[Call(each.call_id, each.name, {}) for each in results]))
+    return led([said(message), state, Message("tools", results)], "Fine.")
+
+
+SPEC = Result("0", "get_problem_spec", "", data={"goals": ["Nine of ten buses are on time"]})
+WORLD = Result("1", "get_world_model", "", data={"resources": [{"name": "Buses", "about": "64, six in repair on an average day"}]})
+
+
+def test_the_document_with_most_of_the_messages_words_is_read_whatever_it_was_taken_for():
+    _, (asked,) = looked_beside("How many buses can I count on each day?", SPEC, WORLD)
+    assert ("64" in asked.text, "Nine of ten" in asked.text) == (True, False)
+    _, (asked,) = looked_beside("What are our goals?", SPEC, WORLD)
+    assert ("64" in asked.text, "Nine of ten" in asked.text) == (False, True)
+    _, (asked,) = looked_beside("And otherwise?", SPEC, WORLD)
+    assert ("64" in asked.text, "Nine of ten" in asked.text) == (True, True)
+
+
+def test_a_document_that_is_not_there_yet_is_a_problem_only_where_it_was_asked_about():
+    missing = Result("1", "get_world_model", "There is none yet.", "raised")
+    move, (asked,) = looked_beside("What are our goals?", SPEC, missing)
+    assert (move.text, "none yet" in asked.text) == ("Fine.", False)
+    assert looked_beside("What are our goals?", Result("0", "get_problem_spec", "Gone.", "raised"), WORLD)[0].text == "Gone."
+
+
+def test_why_an_answer_is_asked_for_again_is_said_with_the_question():
+    going = plan_guidance(Request("", History([said("Goals?"), *brought(("list_runs", "none"))]), (), "Leave out «17»."))
+    assert next(going).text.endswith("Question: Goals?\n\nLeave out «17».")
 
 
 def test_problems_and_changes_are_told_as_they_are():

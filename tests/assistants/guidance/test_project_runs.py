@@ -6,7 +6,9 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from treadle import Jobs, ModelError, Runs, Scripted, Usage, execute_job
+from assistants.guidance.table import on_both_stores
+from treadle import Runs, Usage
+from treadle.assistant import Jobs, execute_job
 from treadle.assistants.guidance.comparison import build_comparison, format_decision_record
 from treadle.assistants.guidance.evaluation import AGAIN
 from treadle.assistants.guidance.project_runs import (
@@ -25,7 +27,9 @@ from treadle.assistants.guidance.projects import delete_project
 from treadle.assistants.guidance.recording import without_snapshot
 from treadle.assistants.guidance.scoring import load_evaluation
 from treadle.assistants.guidance.store import Candidate
+from treadle.errors import ModelError
 from treadle.models.scripted import ScriptedReply
+from treadle.testing import Scripted
 
 NAMES = ("Budget", "Fares", "Drivers' hours", "Depot")
 SITUATIONS = json.dumps({"scenarios": [{"name": "Snow", "description": "Two weeks of it"}]})
@@ -63,6 +67,7 @@ async def evaluated(session, store, *given, **parameters):
     return await carried(session, run), await store.get_run("ann", run.id)
 
 
+@on_both_stores
 def test_a_run_proposes_candidates_scores_them_and_records_how(table):
     async def job(session, store):
         done, run = await evaluated(session, store)
@@ -136,6 +141,7 @@ def test_a_run_that_isnt_ready_says_what_is_missing(table):
     table(job, "Never said.")
 
 
+@on_both_stores
 def test_one_trigger_starts_one_run(table):
     async def job(session, store):
         asked = replace(wanted(session), ui_trigger_id="click-1")
@@ -145,6 +151,7 @@ def test_one_trigger_starts_one_run(table):
     table(job, "Never said.")
 
 
+@on_both_stores
 @pytest.mark.parametrize("at", range(4))
 def test_a_run_that_was_killed_goes_on_with_what_isnt_recorded(table, at):
     """The model's server holds a reply back for ever, and the process ends meanwhile."""

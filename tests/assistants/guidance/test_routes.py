@@ -7,11 +7,13 @@ import aiohttp
 import pytest
 from msgspec.structs import replace
 
+from assistants.guidance.table import on_both_stores
 from server.running import Serving, host
-from treadle import Scripted, UnknownModel, open_home
+from treadle import open_home
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.store import open_store
-from treadle.testing import calls
+from treadle.errors import UnknownModel
+from treadle.testing import Scripted, calls
 
 SPEC = {"constraints": [{"name": "Budget", "description": "10k", "weight": 90}], "goals": ["Speed"], "version": 0}
 CHANGE = calls(("change_problem_spec", {"constraints": [{"name": "Budget", "weight": 80}]}))
@@ -79,6 +81,7 @@ class Client:
         return project["id"], session["id"]
 
 
+@on_both_stores
 def test_a_project_is_begun_looked_at_renamed_and_deleted(serve):
     with serve() as server:
         ask = Client(server)
@@ -93,6 +96,7 @@ def test_a_project_is_begun_looked_at_renamed_and_deleted(serve):
         assert ask("GET", path)[0] == 404
 
 
+@on_both_stores
 def test_a_spec_that_somebody_else_has_changed_is_not_overwritten(serve):
     with serve() as server:
         ask = Client(server)
@@ -232,6 +236,7 @@ def test_what_is_said_to_a_run_that_goes_on_is_kept_too_and_a_fork_keeps_nothing
 # a yes or no in the conversation
 
 
+@on_both_stores
 def test_a_change_is_asked_about_and_made_by_a_yes(serve):
     with serve(CHANGE, "Done.") as server:
         ask = Client(server)

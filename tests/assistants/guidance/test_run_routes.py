@@ -7,8 +7,11 @@ import aiohttp
 import pytest
 from msgspec.structs import replace
 
+from assistants.guidance.table import on_both_stores
 from assistants.guidance.test_routes import Client, nobody, serve  # noqa: F401 - a fixture
-from treadle import Jobs, ModelError, open_home
+from treadle import open_home
+from treadle.assistant import Jobs
+from treadle.errors import ModelError
 from treadle.testing import calls
 
 WORLD = {"resources": [{"name": "Drivers", "description": "128 a day"}], "version": 0}
@@ -44,6 +47,7 @@ class Runner(Client):
         return asyncio.run(asyncio.wait_for(looking(), 30))
 
 
+@on_both_stores
 def test_a_run_goes_on_in_the_background_and_its_candidates_are_compared(serve):  # noqa: F811
     with serve(*RUN) as server:
         ask = Runner(server)
@@ -167,6 +171,7 @@ def test_the_agent_starts_a_run_once_the_person_has_said_yes(serve):  # noqa: F8
         assert ask.until_over(path, run["id"])["ui_trigger_source"] == "conversation"
 
 
+@on_both_stores
 def test_issues_are_made_looked_at_and_resolved(serve):  # noqa: F811
     with serve() as server:
         ask = Runner(server)

@@ -6,8 +6,9 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from assistants.guidance.table import SMALL
-from treadle import Answer, AssistantSession, ContextNotFound, Runs, open_home
+from assistants.guidance.table import SMALL, on_both_stores
+from treadle import Answer, Runs, open_home
+from treadle.assistant import AssistantSession, ContextNotFound
 from treadle.assistants.guidance.projects import open_projects
 from treadle.assistants.guidance.session import recover_answers
 from treadle.assistants.guidance.store import Provenance
@@ -177,6 +178,7 @@ def test_what_is_read_is_reused_within_a_turn_and_forgotten_after_a_change(table
     assert cached == [False, True, False, False]
 
 
+@on_both_stores
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_change_is_shown_and_made_when_it_is_approved(table, approved):
     async def work(session, store):
@@ -200,6 +202,7 @@ def test_a_change_is_shown_and_made_when_it_is_approved(table, approved):
         assert "+  - Budget (weight 80)" in changes[-1].description
 
 
+@on_both_stores
 def test_a_change_that_somebody_else_was_faster_with_is_not_made(table):
     """Approved for what was shown, and something else is there by then: nobody's change is lost."""
 
@@ -281,6 +284,7 @@ def test_what_was_said_before_is_told_but_for_failures(table):
     ]
 
 
+@on_both_stores
 def test_a_question_and_its_answer_are_kept_once_however_often_the_reply_is_asked_for(table):
     async def work(session, store):
         reply = await session.run("Can I start a run?")

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from server.running import Serving
-from treadle import Scripted
 from treadle.assistants.platform import assistant
 from treadle.demo.platform import start_demo
+from treadle.testing import Scripted
 
 
 @pytest.fixture(scope="package", params=["new", "old"])

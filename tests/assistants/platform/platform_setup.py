@@ -9,13 +9,13 @@ from urllib.request import Request, urlopen
 import aiohttp
 
 from server.running import Serving
-from treadle import Agent, RunResult, Scripted, open_home
+from treadle import Agent, RunResult, open_home
 from treadle.assistants.platform import assistant
 from treadle.assistants.platform.client import PlatformClient
 from treadle.assistants.platform.settings import PlatformSettings
 from treadle.assistants.platform.tools import PlatformTools
 from treadle.demo.platform import DemoServer
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
 
 SPEC = """\
 apiVersion: score.dev/v1b1

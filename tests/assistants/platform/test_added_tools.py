@@ -1,8 +1,11 @@
 """Tools that a person adds in their settings, and platforms that an OpenAPI document describes: at the command and over HTTP."""
 
+import json
+
 import pytest
 
 from assistants.platform.platform_setup import application, ask
+from cli.petstore import petstore
 from cli.running import asks, script, treadle
 from treadle.testing import calls
 
@@ -84,12 +87,11 @@ def test_a_platform_that_an_openapi_document_describes_is_asked_with_the_persons
         return calls(("listApplications", {}))
 
     def applications(request):
-        return str(request.history[-1])
+        return ", ".join([name for name in ("reports", "storefront") if name in str(request.history[-1])])
 
     with serve(hear, applications) as server:
         reply = ask(server, "POST", "/api/ai/chat", {"message": "What runs?"}, demo.token("bob"))[1]
-    assert "reports" in reply["message"]
-    assert "storefront" not in reply["message"]
+    assert reply["message"] == "reports"
     names = {each.name for each in heard[0].tools}
     assert "deployApplication" in names
     assert "deploy_application" not in names
@@ -111,3 +113,26 @@ def test_whoever_signs_in_to_such_a_platform_does_so_with_a_token(serve, demo, t
     with serve("x") as server:
         status, person = ask(server, "POST", "/api/platform/sign-in", {"token": "theirs"})
     assert (status, person) == (200, {"server": demo.url, "signed_in": True})
+
+
+def test_an_assistants_tools_are_listed_and_called_in_their_context(tmp_path, demo):
+    settings = {"TREADLE_PLATFORM_TOKEN": demo.token("alice")}
+    words = ("-a", "platform", "--context", f"server={demo.url}")
+    names = [tool["spec"]["name"] for tool in treadle(tmp_path, "tool", "list", *words, "--json", **settings).json]
+    assert "list_applications" in names
+    called = treadle(tmp_path, "tool", "call", "list_applications", *words, "--json", **settings)
+    assert called.code == 0, called.err
+    assert "checkout" in json.dumps(called.json)
+    wrong = treadle(tmp_path, "tool", "list", "-a", "platform", "--context", "server", **settings)
+    assert (wrong.code, "write NAME=VALUE" in wrong.err) == (2, True)
+
+
+def test_the_platforms_token_is_not_sent_to_a_document_that_is_typed(tmp_path, alice):
+    """Its scheme may well be called like the platform's."""
+    with petstore() as other:
+        model = script(tmp_path, asks(("getSession", {})), "No.")
+        source = f"{other.url}/openapi.json"
+        ran = treadle(tmp_path, "ask", "Who am I?", "-a", "platform", "-m", model, "--openapi", source, **alice)
+    assert (ran.code, ran.out) == (0, "No.\n")
+    assert "signed in (session)" in ran.err
+    assert [path for _, path, _ in other.requests] == ["/openapi.json"]

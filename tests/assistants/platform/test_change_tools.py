@@ -6,13 +6,13 @@ import json
 import pytest
 
 from assistants.platform.platform_setup import SPEC, agent, approved, told
-from treadle import Scripted, ToolProblem
+from treadle import ToolProblem
 from treadle.assistants.platform import api_calls
 from treadle.assistants.platform.change_tools import PlatformChangeTools
 from treadle.assistants.platform.client import PlatformClient
 from treadle.core.context import RunContext
 from treadle.demo.platform import start_demo
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
 
 BRANCH = {"path": "ephemeral-env", "spec_content": SPEC, "parameters": {"branch": "feature-x"}}
 

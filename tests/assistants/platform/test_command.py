@@ -33,7 +33,7 @@ def test_a_question_is_answered_with_what_is_on_the_platform(home, alice):
 def test_a_question_may_come_on_stdin_and_must_say_something(home, alice):
     assert treadle(home, "platform", "ask", "-", "-m", script(home, "Yes."), stdin="Is it?\n", **alice).out == "Yes.\n"
     ran = treadle(home, "platform", "ask", "-", "-m", script(home, "Yes."), stdin=" \n", **alice)
-    assert (ran.code, "There is nothing to ask" in ran.err) == (2, True)
+    assert (ran.code, "The prompt is empty" in ran.err) == (2, True)
 
 
 def test_what_waits_is_approved_and_resumed_by_the_usual_commands(home, alice, demo):
@@ -43,7 +43,7 @@ def test_what_waits_is_approved_and_resumed_by_the_usual_commands(home, alice, d
     assert "checkout would be deleted from" in waiting.err
     assert "- ledger (postgres" in waiting.err
     (run,) = treadle(home, "runs", "--json").json
-    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--list", "--json").json
     assert treadle(home, "approve", run["run_id"], call["call_id"]).code == 0
     script(home, "Gone.")  # what is left of the script for the process that goes on
     done = treadle(home, "resume", run["run_id"], **alice)
@@ -125,7 +125,7 @@ def test_a_run_is_resumed_by_nobody_but_whose_it_is(home, alice, demo):
     model = script(home, asks(("delete_application", {"app_name": "checkout"})), "Gone.")
     assert treadle(home, "ask", "-a", "platform", "Delete checkout", "-m", model, **alice).code == 3
     (run,) = treadle(home, "runs", "--json").json
-    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--list", "--json").json
     assert treadle(home, "approve", run["run_id"], call["call_id"]).code == 0
     script(home, "Gone.")
     other = treadle(home, "resume", run["run_id"], **{**alice, "TREADLE_PLATFORM_TOKEN": demo.token("admin")})
@@ -232,7 +232,7 @@ def test_a_workflow_is_retried_without_a_model_when_that_is_approved(home, alice
     assert waiting.code == 3
     assert "Workflow 7 (deploy-app of demo-app)" in waiting.err
     (run,) = treadle(home, "runs", "--json").json
-    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--list", "--json").json
     assert treadle(home, "approve", run["run_id"], call["call_id"]).code == 0
     assert treadle(home, "resume", run["run_id"], **alice).code == 0
     demo.settle()

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from assistants.platform.platform_setup import SPEC, agent, approved, told
-from treadle import Message, Scripted, Text
+from treadle import Message, Text
 from treadle.stores.journal import MemoryJournal
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
 
 
 def results(request):

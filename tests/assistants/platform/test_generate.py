@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from assistants.platform.platform_setup import SPEC
-from treadle import ModelError, Scripted
 from treadle.assistants.platform.generate import NoSpecGenerated, generate_spec
+from treadle.errors import ModelError
 from treadle.passages import Passage, PassageHit
+from treadle.testing import Scripted
 
 GOOD = f"```yaml\n{SPEC}```\nIt runs nginx with a database that is made up for it."
 BAD = GOOD.replace("image: nginx:1.27", "port: 80")

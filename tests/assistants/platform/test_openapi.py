@@ -6,9 +6,9 @@ import json
 import pytest
 
 from assistants.platform.platform_setup import SPEC
-from treadle import Agent, Scripted
-from treadle.testing import calls
-from treadle.web import openapi_tools
+from treadle import Agent
+from treadle.testing import Scripted, calls
+from treadle.toolsets import openapi_tools
 
 
 def asked(demo, *wanted, who="alice", **how):

@@ -13,12 +13,12 @@ from cli.running import script, start
 from server.pages.cable import Cable
 from server.pages.shop import Held
 from server.running import Serving, host
-from treadle import Scripted, SettingsError
 from treadle.assistants.platform import assistant
 from treadle.core.errors import ModelRefused, ReplyBroken
 from treadle.core.requests import ReplyEnded, TextDelta, ThinkingDelta, Usage
 from treadle.demo.platform import start_demo
-from treadle.testing import calls
+from treadle.errors import SettingsError
+from treadle.testing import Scripted, calls
 
 pytestmark = needs_browser
 
@@ -183,7 +183,7 @@ def test_an_answer_can_be_stopped_and_the_conversation_goes_on(visit):
     async def look(page):
         await ask(page, "Tell me everything.", "document.querySelector('.words')?.innerText.includes('word 5')")
         assert re.fullmatch(r"Writing…( \d+ s)?", await page.text(".doing"))  # it says for how long, where the machine is slow
-        assert await page.evaluate("document.querySelector('.send').hidden")
+        assert await page.evaluate("[...document.querySelectorAll('.send, .stop')].map(each => each.hidden)") == [False, False]
         assert await page.evaluate("document.querySelector('.thinking').open") is False
         await page.press("Escape")
         await page.wait_for("document.querySelector('.doing').innerText === 'This answer was stopped.'")
@@ -396,7 +396,7 @@ def test_a_call_that_is_approved_is_carried_out_and_the_answer_goes_on(visit, de
             "app_name\ndemo-app",
         ):
             assert words in asked.replace("\n\n", "\n")
-        assert await page.evaluate("document.querySelector('#message').placeholder") == "Answer above first"
+        assert await page.evaluate("document.querySelector('#message').placeholder") == "Decide above to continue"
         assert await page.evaluate("document.querySelector('.send').disabled")
         assert await page.evaluate(CARDS) == [["waiting", "delete_application"]]
         assert application(demo, "demo-app") is not None
@@ -487,7 +487,7 @@ def test_a_spec_in_an_answer_is_shown_with_what_was_found_in_it(visit):
         await page.wait_for("document.querySelector('#outcome .notice.bad') !== null")
         await page.becomes(f"{FOCUS}.id", "text")
         await edit(page, SPEC.replace("gift-shop", "gifts"))
-        await verdict(page, "Nothing is wrong with it.")
+        await verdict(page, "No problems found.")
         await page.becomes("document.querySelector('#spec-name').innerText", "gifts")
         await edit(page, "metadata: [")
         await page.wait_for("document.querySelectorAll('.finding.error').length > 0")
@@ -608,7 +608,7 @@ def test_a_spec_is_written_from_a_description_copied_and_saved(visit, tmp_path):
         assert await page.text("#generate-said") == "Say in a sentence what it should run."
         await page.write("A gift shop")
         await page.press("Enter")
-        await verdict(page, "Nothing is wrong with it.")
+        await verdict(page, "No problems found.")
         assert (await page.evaluate("document.querySelector('#text').value")).strip() == SPEC.strip()
         assert await page.text("#explained") == "Here it is:\n\nIt has a database."
         assert await page.evaluate("document.querySelector('#generate').hidden")
@@ -728,7 +728,7 @@ def test_it_fits_a_telephone_and_every_text_can_be_read(visit, scheme):
         await page.wait_for("document.querySelectorAll('.finding').length === 2")
         await good(page)
         await edit(page, SPEC.replace("gift-shop", "storefront"))
-        await verdict(page, "Nothing")
+        await verdict(page, "No problems")
         await page.click("#deploy")
         await page.wait_for("document.querySelector('#outcome .approval') !== null")
         await good(page)
@@ -739,7 +739,7 @@ def test_it_fits_a_telephone_and_every_text_can_be_read(visit, scheme):
 
     first = calls(("list_applications", {}), ("get_application", {"app_name": "nowhere" * 12}), text="Looking.")
     delete = calls(("delete_application", {"app_name": "storefront"}))
-    visit(look, first, wide, doubtful, delete, width=360, height=740, scheme=scheme)
+    visit(look, first, wide, wide, doubtful, delete, width=360, height=740, scheme=scheme)  # asked for again
 
 
 def test_nobody_signed_in_and_no_model_are_said_with_what_to_do(browser, demo, tmp_path, monkeypatch):
@@ -756,7 +756,7 @@ def test_nobody_signed_in_and_no_model_are_said_with_what_to_do(browser, demo, t
         page = await started.open(url)
         await page.wait_for("document.querySelector('#notices .notice') !== null")
         said = await page.text("#notices")
-        for words in (f"Nobody is signed in at {demo.url}", "TREADLE_PLATFORM_TOKEN", "treadle platform demo"):
+        for words in (f"You aren't signed in at {demo.url}", "TREADLE_PLATFORM_TOKEN", "treadle platform demo"):
             assert words in said
         assert "No model is set up. Start Ollama." in said
         assert (await page.text("#who"), await page.text("#model")) == (demo.url, "no model")
@@ -810,10 +810,10 @@ def test_a_server_that_is_gone_is_said_and_asked_again(visit):
     async def look(page):
         await cut_off(page, off=True)
         await ask(page, "Hello?", "document.querySelector('.notice.bad') !== null")
-        assert "The server doesn't answer. Is it still running?" in await page.text(".notice.bad")
+        assert "The server isn't responding. Is it still running?" in await page.text(".notice.bad")
         await page.click("#new-spec")
         await edit(page, SPEC)
-        await verdict(page, "The server doesn't answer.")
+        await verdict(page, "The server isn't responding.")
         await cut_off(page, off=False)
         await page.click(".notice.bad button")
         await page.wait_for(DONE.format(1))

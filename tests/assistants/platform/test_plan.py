@@ -7,12 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistants.platform.platform_setup import SPEC
-from treadle import Call, History, Message, PlanQuestion, Request, Result, Text
+from treadle import Call, History, Message, Result, Text
 from treadle.assistants.platform.client import PlatformForbidden
 from treadle.assistants.platform.intent import ABOUT, INSTRUCTIONS, MessageIntent, find_number, find_workflow_status, parse_intent
 from treadle.assistants.platform.plan import ANSWER, first_field, format_tool_result, plan_platform
 from treadle.assistants.platform.prompts import GENERATE, format_documentation
+from treadle.core.calls import Opaque
+from treadle.core.requests import ToolSpec
+from treadle.models import Request
 from treadle.passages import Passage, PassageHit
+from treadle.plans import PlanQuestion
 
 PASSAGE = format_documentation([PassageHit(Passage("Ten buckets a team.", source="docs/quotas.md"), 0.9)])
 
@@ -31,9 +35,9 @@ def brought(name, value):
     return Message("model", (Call("c", name, {}),)), Message("tools", (result(name, value),))
 
 
-def led(history, *words, instructions=""):
+def led(history, *words, instructions="", tools=(), note=""):
     """The move, and what the model was asked on the way to it; these are its words."""
-    going, asked, left = plan_platform(Request(instructions, History(history))), [], list(words)
+    going, asked, left = plan_platform(Request(instructions, History(history), tools, note)), [], list(words)
     try:
         question = next(going)
         while True:
@@ -141,6 +145,29 @@ def test_after_deploying_the_status_is_looked_up_where_it_was_asked_for():
     deployed = brought("deploy_application", {"name": "my-app", "status": "success"})
     assert led([said("Deploy it and show its status"), *deployed])[0].calls == (("get_application", {"app_name": "my-app"}),)
     assert led([said("Deploy it"), *deployed], "Done.")[0].text == "Done."
+
+
+LIST = ToolSpec("list_applications", "", {})
+
+
+def asked_again(*words, tools=(LIST,)):
+    """The move after an answer that wasn't in who the person is."""
+    made = Message("model", (Opaque("led", '"me"'), Call("c", "get_current_user", {})))
+    history = [said("Which apps does my team run?"), made, Message("tools", (result("get_current_user", {"team": "data"}),))]
+    return led([*history, Message("model", (Text("Salesforce."),))], *words, tools=tools, note="Leave out «Salesforce».")
+
+
+def test_an_answer_that_was_not_in_what_was_found_is_looked_for_elsewhere():
+    move, (asked,) = asked_again(wish("applications"))
+    assert (move.calls, move.state) == ((("list_applications", {}),), "applications")
+    assert "me" not in asked.shape["properties"]["about"]["enum"]
+    assert {"deploy", "delete", "talk"}.isdisjoint(asked.shape["properties"]["about"]["enum"])
+
+
+def test_where_there_is_nowhere_else_to_look_the_answer_is_asked_for_again_with_the_reason():
+    move, (_, asked) = asked_again(wish("talk"), "I don't know.")
+    assert (move.text, asked.text.endswith("Leave out «Salesforce».")) == ("I don't know.", True)
+    assert asked_again("I don't know.", tools=())[0].text == "I don't know."
 
 
 def test_an_earlier_turn_is_over():

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from assistants.platform.platform_setup import SPEC, agent, told
-from treadle import Scripted
 from treadle.assistants.platform import api_calls
 from treadle.assistants.platform.client import PlatformClient
 from treadle.assistants.platform.previews import preview_deployment
@@ -14,6 +13,7 @@ from treadle.core.calls import Ask, Call, Written
 from treadle.core.entries import Approved, Judged, Opened, Previewed, Replied, Said, Started
 from treadle.guard.policy import digest_arguments
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 DEPLOY = Call("c1", "deploy_application", {"spec_content": SPEC})
 DELETE = Call("c1", "delete_application", {"app_name": "checkout"})

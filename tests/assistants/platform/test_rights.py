@@ -7,11 +7,11 @@ import logging
 import pytest
 
 from assistants.platform.platform_setup import SPEC, agent, approved, kept, told
-from treadle import Agent, Scripted, allow, open_home
+from treadle import Agent, allow, open_home
 from treadle.assistants.platform.client import PlatformClient
 from treadle.assistants.platform.settings import PlatformSettings
 from treadle.assistants.platform.tools import PlatformTools
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
 
 THEIRS = {
     "alice": ("reports", "metrics-pipeline", "developer-portal"),

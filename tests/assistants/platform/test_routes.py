@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from assistants.platform.platform_setup import SPEC, application, ask, run_of
 from server.running import Serving
-from treadle import Scripted, Traits
 from treadle.assistants.platform import assistant
 from treadle.core.errors import ModelRefused
-from treadle.testing import calls
+from treadle.models import Traits
+from treadle.testing import Scripted, calls
 
 SHOWN = f"Here:\n```yaml\n{SPEC}```"
 

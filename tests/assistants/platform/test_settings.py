@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from treadle import SettingsError
 from treadle.assistants.platform.settings import PlatformSettings, load_own_token, resolve_platform_settings
+from treadle.errors import SettingsError
 from treadle.testing import throwaway_host
 
 

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 import treadle.assistants.reading
-from treadle import Assistant, Host, Panel
+from treadle.assistant import Assistant, Host, Panel
 
 PANEL = Path(treadle.assistants.reading.__file__).with_name("panel")
 PATIENCE = 20  # seconds

@@ -7,13 +7,15 @@ import sqlite3
 import pytest
 
 from assistants.reading.sample_outlines import ANSWER, source
-from treadle import Host, Scripted, UnknownModel
+from treadle.assistant import Host
 from treadle.assistants.reading.analysis import AnalysisOptions, analyse
 from treadle.assistants.reading.outline.nodes import Outline
 from treadle.assistants.reading.source import build_source
+from treadle.errors import UnknownModel
 from treadle.home import DATABASE_FILE, open_home
 from treadle.models.scripted import calls
 from treadle.stores.journal import JournalQuery
+from treadle.testing import Scripted
 
 GOOD = json.dumps(ANSWER)
 

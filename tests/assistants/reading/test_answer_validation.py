@@ -12,8 +12,9 @@ LINES = 50
 GOOD = {
     "file_intent": "Keeps a shop's shelf and knows its prices.",
     "responsibilities": [
-        {"label": "Keeping the shelf", "description": "Puts and takes.", "ranges": [[1, 1], [6, 30], [46, 50]]},
+        {"label": "Keeping the shelf", "description": "Puts and takes.", "ranges": [[1, 1], [6, 30]]},
         {"label": "Knowing prices", "description": "Adds up.", "ranges": [[2, 4], [32, 44]]},
+        {"label": "Filling it up", "description": "Orders.", "ranges": [[46, 50]]},
     ],
 }
 
@@ -31,25 +32,51 @@ def test_a_good_answer_stays_as_it_is():
     assert settled.coverage == 1
     assert settled.notes == ()
     assert [(found.id, found.label, found.ranges) for found in settled.blocks] == [
-        ("keeping-the-shelf", "Keeping the shelf", ((1, 1), (6, 30), (46, 50))),
+        ("keeping-the-shelf", "Keeping the shelf", ((1, 1), (6, 30))),
         ("knowing-prices", "Knowing prices", ((2, 4), (32, 44))),
+        ("filling-it-up", "Filling it up", ((46, 50),)),
     ]
     assert settled.blocks[1].elements.functions == ("price", "total")
+    assert settled.problems == ()
+
+
+def test_of_two_blocks_the_larger_is_split_by_the_outline_and_that_is_a_problem_in_a_file_with_more_to_tell_apart():
+    settled = check_model_answer(
+        answer(responsibilities=[block(ranges=[(1, 1), (6, 30), (46, 50)]), block("Knowing prices", [(2, 4), (32, 44)])]),
+        FOUND,
+        LINES,
+    )
+    assert [(found.label, found.ranges) for found in settled.blocks] == [
+        ("Keeping the shelf", ((1, 1), (6, 30))),
+        ("Knowing prices", ((2, 4), (32, 44))),
+        ("restock function", ((46, 50),)),
+    ]
+    assert settled.blocks[2].description == "Defines the function restock."
     assert settled.problems == ("Only 2 of 3 to 6 responsibilities are told apart.",)
+
+
+def test_a_file_that_is_one_class_is_split_by_its_members():
+    found = parts(node("class", "Shelf", 1, 60, *[node("method", f"step_{n}", 10 * n + 2, 10 * n + 9) for n in range(6)]))
+    settled = check_model_answer(answer(responsibilities=[block(ranges=[(1, 60)])]), found, 60)
+    assert [each.label for each in settled.blocks][:1] == ["Keeping the shelf"]
+    assert len(settled.blocks) == 3
+    assert sorted(name for each in settled.blocks for name in each.elements.functions) == [f"Shelf.step_{n}" for n in range(6)]
 
 
 def test_ranges_are_snapped_to_whole_parts_and_shared_by_none():
     settled = check_model_answer(
-        answer(responsibilities=[block(ranges=[(1, 33)]), block("Knowing prices", [(33, 60)])]), FOUND, LINES
+        answer(responsibilities=[block(ranges=[(1, 33)]), block("Knowing prices", [(33, 45)]), block("Filling up", [(45, 60)])]),
+        FOUND,
+        LINES,
     )
-    assert [found.ranges for found in settled.blocks] == [((1, 30),), ((32, 50),)]
+    assert [found.ranges for found in settled.blocks] == [((1, 30),), ((32, 44),), ((46, 50),)]
 
 
 def test_ranges_the_wrong_way_round_or_outside_are_put_right():
     settled = check_model_answer(
         answer(responsibilities=[block(ranges=[(30, -4), (90, 99)]), block("Knowing prices", [(44, 32)])]), FOUND, LINES
     )
-    assert [found.ranges for found in settled.blocks] == [((1, 30), (46, 50)), ((32, 44),)]
+    assert [found.ranges for found in settled.blocks] == [((1, 30),), ((32, 44),), ((46, 50),)]
 
 
 def test_what_was_left_out_is_added_and_said():
@@ -69,7 +96,7 @@ def test_much_left_out_is_a_problem_that_names_it():
 def test_generic_labels_are_a_problem_and_are_replaced():
     settled = check_model_answer(answer(responsibilities=[block("Helpers", [(32, 44)]), block(ranges=[(1, 30)])]), FOUND, LINES)
     assert any("'Helpers'" in problem for problem in settled.problems)
-    assert [found.label for found in settled.blocks] == ["Price total functions", "Keeping the shelf"]
+    assert [found.label for found in settled.blocks] == ["total and price functions", "Keeping the shelf", "restock function"]
 
 
 def test_labels_of_one_word_or_many_are_a_problem_and_are_mended():
@@ -77,7 +104,7 @@ def test_labels_of_one_word_or_many_are_a_problem_and_are_mended():
         answer(responsibilities=[block("Prices", [(32, 44)]), block("a b c d e f g", [(1, 30)])]), FOUND, LINES
     )
     assert sum("words" in problem for problem in settled.problems) == 2
-    assert [found.label for found in settled.blocks] == ["Prices functions", "a b c d e"]
+    assert [found.label for found in settled.blocks] == ["Prices: total and price", "a b c d e", "restock function"]
 
 
 def test_names_that_are_not_in_the_file_are_dropped_and_said():
@@ -90,7 +117,11 @@ def test_a_block_may_say_where_it_is_by_names_alone():
     settled = check_model_answer(
         answer(responsibilities=[{"label": "Knowing prices", "elements": {"functions": ["price", "total"]}}]), FOUND, LINES
     )
-    assert settled.blocks[0].elements.functions[-3:] == ("price", "total", "restock")
+    assert [(found.label, found.elements.functions) for found in settled.blocks] == [
+        ("Knowing prices", ("price", "total")),
+        ("Shelf class", ("Shelf.put", "Shelf.take")),
+        ("restock function", ("restock",)),
+    ]
 
 
 def test_what_a_block_names_is_in_it_whatever_its_ranges_say():
@@ -149,7 +180,7 @@ def test_more_blocks_than_anyone_keeps_in_mind_are_joined():
 
 def test_two_blocks_of_one_label_have_ids_of_their_own():
     settled = check_model_answer(answer(responsibilities=[block(ranges=[(1, 30)]), block(ranges=[(32, 44)])]), FOUND, LINES)
-    assert [found.id for found in settled.blocks] == ["keeping-the-shelf", "keeping-the-shelf-2"]
+    assert [found.id for found in settled.blocks] == ["keeping-the-shelf", "keeping-the-shelf-2", "restock-function"]
     assert "Some labels are the same; say what tells those parts apart." in settled.problems
 
 

@@ -87,8 +87,13 @@ def test_a_reading_that_was_killed_is_resumed_by_the_usual_command(tmp_path, sho
     assert (ran.code, ran.json["stopped"], ran.json["output"]["file_intent"]) == (0, "answered", "Runs a shop."), ran
 
 
-def test_its_source_is_shown_at_a_terminal(tmp_path, shop):
-    with Terminal(tmp_path, "read", str(shop), "-m", answers(tmp_path, ANSWER)) as terminal:
+def test_its_source_is_shown_on_request_only_so_that_the_answer_stays_on_the_screen(tmp_path, shop):
+    model = answers(tmp_path, ANSWER)
+    with Terminal(tmp_path, "read", str(shop), "-m", model) as terminal:
+        shown = terminal.until("fast-path")
+    assert "Keeping the shelf" in shown
+    assert "def put(self, item):" not in shown
+    with Terminal(tmp_path, "read", str(shop), "--source", "-m", model) as terminal:
         shown = terminal.until("fast-path")
     assert " 9     def put(self, item):" in shown
     assert "\x1b[36m" in shown
@@ -268,6 +273,19 @@ def test_a_folder_is_summed_up_by_a_model(tmp_path, folder):
     assert [file["reading"]["metadata"]["cached"] for file in again["files"]] == [False, True, True]
     markdown = treadle(tmp_path, "read", "--markdown", "--no-model", str(folder)).out
     assert markdown.startswith("# project\n")
+
+
+def test_words_of_the_prompt_are_never_shown_as_what_a_file_or_a_folder_is_for(tmp_path, shop, folder):
+    planted = "why it is there and what its parts do"
+    echo = {**ANSWER, "file_intent": planted}
+    ran = treadle(tmp_path, "read", str(shop), "-m", answers(tmp_path, *[echo] * 8))
+    assert planted not in ran.out
+    assert (ran.code, "it repeats its instructions" in ran.err) == (1, True)
+    whole = {"folder_intent": "Says what the files of a group do together.", "groups": []}
+    page = {"file_intent": "Makes it.", "responsibilities": [{"label": "Making pages", "description": "x", "ranges": [[1, 1]]}]}
+    ran = treadle(tmp_path, "read", "-j", "1", str(folder), "-m", answers(tmp_path, ANSWER, page, whole, whole))
+    assert whole["folder_intent"] not in ran.out
+    assert "it repeats its instructions" in ran.out
 
 
 def test_a_file_of_a_folder_that_can_not_be_read_stops_nothing(tmp_path, folder):

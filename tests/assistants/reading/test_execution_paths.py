@@ -7,12 +7,18 @@ import pytest
 from msgspec.structs import replace
 
 from assistants.reading.sample_outlines import ANSWER, source
-from treadle import Agent, GuidedModel, Limits, PlanStep, Scripted, tool
+from treadle import Agent, Limits, tool
+from treadle.assistants.reading import prompts
+from treadle.assistants.reading.change_reading import INSTRUCTIONS as CHANGE_INSTRUCTIONS
 from treadle.assistants.reading.execution_paths import PathContext, UnusableAnswer, run_fast_path, run_tool_calling, run_two_stage
+from treadle.assistants.reading.folder_reading import INSTRUCTIONS as FOLDER_INSTRUCTIONS
+from treadle.assistants.reading.json_answer import collect_strings
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
 from treadle.assistants.reading.source import SourceReader
 from treadle.core.requests import Traits
 from treadle.models.scripted import calls
+from treadle.plans import GuidedModel, PlanStep
+from treadle.testing import Scripted
 
 GOOD = json.dumps(ANSWER)
 LABELS = ["Keeping the shelf", "Knowing prices", "Filling it up"]
@@ -120,7 +126,7 @@ def test_what_is_wrong_goes_back_once():
 def test_the_better_of_two_bad_answers_is_taken():
     worse, bad = json.dumps({"file_intent": "x"}), json.dumps({**ANSWER, "responsibilities": ANSWER["responsibilities"][:1]})
     asked, _ = run(run_fast_path, bad, worse)
-    assert [block.label for block in asked.settled.blocks] == LABELS[:1]
+    assert [block.label for block in asked.settled.blocks] == [LABELS[0], "total and price functions", "Empty class"]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +140,52 @@ def test_the_better_of_two_bad_answers_is_taken():
 def test_an_answer_of_no_use_is_none(said):
     with pytest.raises(UnusableAnswer):
         run(run_fast_path, said, said)
+
+
+def echoing(said):
+    """An answer that says what it was told to do, as if the file did."""
+    return json.dumps({**ANSWER, "file_intent": said})
+
+
+PATHS = {"fast-path": (run_fast_path, prompts.FAST), "tool-calling": (run_tool_calling, prompts.TOOLS)}
+PLANTED = [
+    ("fast-path", "It is there to tell a developer what a source file is for."),
+    ("fast-path", "Each holds all that serves one purpose."),
+    ("tool-calling", "You get its outline: line ranges, definitions."),
+]
+
+
+@pytest.mark.parametrize(("path", "said"), PLANTED)
+def test_an_answer_in_the_words_of_the_prompt_is_asked_for_again_and_then_refused(path, said):
+    way, _ = PATHS[path]
+    asked, model = run(way, echoing(said), GOOD)
+    assert asked.settled.file_intent == ANSWER["file_intent"]
+    assert "is in your instructions and not in the code" in last(model.requests[1]).text
+    with pytest.raises(UnusableAnswer, match="it repeats its instructions"):
+        run(way, echoing(said), echoing(said))
+
+
+def test_labels_and_descriptions_are_held_to_the_file_too():
+    for field, said in (("label", "Line ranges"), ("description", "Functions, state, imports, types and constants.")):
+        first, *others = ANSWER["responsibilities"]
+        planted = json.dumps({**ANSWER, "responsibilities": [{**first, field: said}, *others]})
+        with pytest.raises(UnusableAnswer, match="it repeats its instructions"):
+            run(run_fast_path, planted, planted)
+
+
+def test_words_of_the_prompt_that_are_in_the_file_may_be_used():
+    file = source()
+    about = replace(file, text=f"{file.text}# Each request holds all that serves one purpose of a developer\n")
+    assert run(run_fast_path, echoing("Each holds all that serves one purpose."), of=about)[0].settled.file_intent.startswith(
+        "Each"
+    )
+
+
+@pytest.mark.parametrize("text", [prompts.FAST, prompts.TOOLS, prompts.ANALYSE, FOLDER_INSTRUCTIONS, CHANGE_INSTRUCTIONS])
+def test_the_form_of_an_answer_has_no_words_that_could_be_taken_for_the_files(text):
+    form = json.JSONDecoder().raw_decode(text[text.index('{"') :])[0]
+    assert form
+    assert not [word for word in collect_strings(form) if any(map(str.isalnum, word))]
 
 
 def test_two_stages_read_what_the_first_asks_for():

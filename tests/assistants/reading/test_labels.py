@@ -2,7 +2,14 @@
 
 import pytest
 
-from treadle.assistants.reading.labels import build_common_label, clean_label, is_generic_label, split_identifier, to_kebab_case
+from treadle.assistants.reading.labels import (
+    clean_label,
+    find_shared_words,
+    is_generic_label,
+    shorten_name,
+    split_identifier,
+    to_kebab_case,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +40,12 @@ def test_ids_are_made_of_labels():
     assert to_kebab_case("…") == "block"
 
 
-def test_a_label_is_made_of_what_names_share():
-    assert build_common_label(["parse_head", "parse_body", "close"], "functions") == "Parse functions"
-    assert build_common_label(["Shelf"], "classes") == "Shelf classes"
-    assert (
-        build_common_label(["ts_lex", "ts_lex_all"], "functions", ["ts_lex", "ts_lex_all", "ts_a", "ts_b", "ts_c"])
-        == "Lex ts functions"
-    )
-    assert build_common_label(["x"], "functions") == "Its functions"
+def test_words_are_shared_by_at_least_half_of_the_names_and_not_by_most_of_the_file():
+    assert find_shared_words(["parse_head", "parse_body", "close"], []) == ["parse"]
+    assert find_shared_words(["Shelf"], ["Shelf"]) == []
+    assert find_shared_words(["ts_lex", "ts_lex_all"], ["ts_lex", "ts_lex_all", "ts_a", "ts_b", "ts_c"]) == ["lex"]
+
+
+def test_a_long_name_is_shortened_to_the_words_that_tell_it_apart():
+    names = ["block_core_calendar_render", "block_core_calendar_update_when_published", "block_core_calendar_register"]
+    assert [shorten_name(name, names) for name in names[:2]] == ["block_core_calendar_render", "update-when-published"]

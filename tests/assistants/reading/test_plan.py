@@ -2,9 +2,10 @@
 
 import pytest
 
-from treadle import Call, History, Message, Request, Result, Text
+from treadle import Call, History, Message, Result, Text
 from treadle.assistants.reading.plan import ANSWER, find_file_names, parse_reference_question, plan_reading
 from treadle.guard.trust import wrap_untrusted
+from treadle.models import Request
 
 LIST = "main.py\nsrc/box/server.go\nsrc/other.go"
 LISTED = {"files": LIST.split("\n"), "total": 3}

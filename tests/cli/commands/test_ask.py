@@ -6,7 +6,7 @@ import pytest
 
 from attachments import png
 from cli.running import TOOLBOX, Ran, asks, script, start, treadle
-from wire import WireServer, gate, refuse, reply, stall, think
+from wire import WireServer, call, gate, refuse, reply, stall, think
 
 
 def wired(server):
@@ -76,6 +76,18 @@ def test_options_reach_the_model(home):
     assert [tool["function"]["name"] for tool in body["tools"]] == ["stock", "order", "here", "refund"]
 
 
+def test_a_call_can_be_required_for_one_prompt_or_ruled_out(home):
+    model = ("-m", "openai:m", "--tools", TOOLBOX, "-q")
+    with WireServer([call("stock", {"item": "A"}), "There are 40.", "You are welcome.", "No."]) as server:
+        assert treadle(home, "ask", "How many?", *model, "--call", "--run-id", "r1", **wired(server)).code == 0
+        assert treadle(home, "ask", "Thanks", "--run-id", "r1", "-q", **wired(server)).code == 0
+        assert treadle(home, "ask", "How many?", *model, "--no-call", **wired(server)).code == 0
+        chosen = [request.body.get("tool_choice") for request in server.requests]
+    assert chosen == ["required", None, None, "none"]
+    ran = treadle(home, "ask", "x", *model, "--call", "--no-call")
+    assert (ran.code, "not allowed with" in ran.err) == (2, True)
+
+
 def test_a_model_is_made_to_call_in_a_dialect_and_again_when_the_run_goes_on(home):
     written = '<tool_call>\n{"name": "stock", "arguments": {"item": "A"}}\n</tool_call>'
     with WireServer([reply(written), reply("40"), reply("two")]) as server:
@@ -106,7 +118,7 @@ def test_a_prompt_may_come_on_stdin(home, words):
 def test_json_is_all_there_is_on_stdout(home):
     ran = treadle(home, "ask", "x", "-m", script(home, asks(("stock", "{'item': 'A',}")), "40"), "--tools", TOOLBOX, "--json")
     result = ran.json
-    assert list(result) == ["run_id", "stopped", "output", "reason", "usage", "calls", "approvals"]
+    assert list(result) == ["run_id", "stopped", "output", "reason", "ungrounded", "usage", "calls", "approvals"]
     assert (result["stopped"], result["output"], result["usage"]["requests"]) == ("answered", "40", 2)
     made = result["calls"][0]
     assert (made["name"], made["arguments"], made["verdict"], made["result"]) == ("stock", {"item": "A"}, "allow", "40")
@@ -201,7 +213,7 @@ def test_a_server_that_refuses_is_a_failure_that_never_shows_the_key(home):
         (["  "], "The prompt is empty"),
         ([], "The prompt is empty"),
         (["x", "-m", "scripted:missing.json"], "missing.json can't be opened"),
-        (["x", "-m", "scripted:script.json", "--base-url", "http://localhost"], "an address means nothing"),
+        (["x", "-m", "scripted:script.json", "--base-url", "http://localhost"], "a base URL doesn't apply"),
         (["x", "-m", "openai:m", "--tools", "no_such_module"], "There is no module no_such_module"),
         (["x", "-m", "openai:m", "--tools", f"{TOOLBOX}:untyped"], "untyped"),
         (["x", "-m", "openai:m", "--policy", "missing.toml"], "missing.toml can't be opened"),

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from assistants.coding.stage import MENDED, SHOP, needs_git, project
 from cli.running import InProcess, asks, script
 from server.running import Serving, host
-from treadle import Scripted
 from treadle.plugins.assistants import get_assistant
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
 
 RETRY = "def fetch():\n    for attempt in range(3):  # retry\n        pass\n"
 LOOKING = (

@@ -156,7 +156,7 @@ def test_nothing_is_backed_up_into_itself_and_nothing_at_all_is_said_to_be(kept,
     assert (ran.code, "name a file elsewhere" in ran.err) == (USAGE, True)
     (tmp_path / "empty").mkdir()
     ran = treadle(tmp_path / "empty", "backup", str(tmp_path / "none.tar.gz"))
-    assert (ran.code, "nothing is kept" in ran.err, (tmp_path / "none.tar.gz").exists()) == (USAGE, True, False)
+    assert (ran.code, "nothing is stored" in ran.err, (tmp_path / "none.tar.gz").exists()) == (USAGE, True, False)
 
 
 def test_links_are_left_where_they_are(kept, tmp_path):

@@ -27,9 +27,21 @@ def test_what_begins_with_a_slash_is_not_for_the_model(home):
     lines = "/tools\none\n/usage\n/new\ntwo\n/usage\n/odd thing\n/help\n/quit\nnever\n"
     ran = treadle(home, "chat", "-m", script(home, "1", "2"), "--tools", f"{TOOLBOX}:stock", stdin=lines)
     assert (ran.code, ran.out) == (0, "1\n2\n")
-    for words in ("stock  read", "1 request in 1 turn of run", "A new conversation", "There is no /odd", "/usage  what"):
+    for words in ("stock  read", "1 request in 1 turn of run", "A new conversation", "There is no /odd", "/usage         what"):
         assert words in ran.err
     assert len(treadle(home, "runs", "--json").json) == 2
+
+
+def test_a_conversation_can_be_compacted(home):
+    with WireServer([reply("one"), reply("two"), reply("NOTES: counting"), reply("three")]) as server:
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
+        ran = treadle(home, "chat", "-m", "openai:m", stdin="/compact\nfirst\nsecond\n/compact\nthird\n", **env)
+        said = [message["content"] for message in server.requests[3].body["messages"]]
+    assert (ran.code, ran.out) == (0, "one\ntwo\nthree\n")
+    assert "There is nothing to compact yet." in ran.err
+    assert "The conversation was compacted." in ran.err
+    assert "NOTES: counting" in said[0]
+    assert said[-1] == "third"
 
 
 def test_a_conversation_without_a_journal_still_remembers(home):

@@ -1,8 +1,11 @@
 """`treadle doctor`: what it finds, and what it says to do."""
 
 import sqlite3
+import tomllib
+from pathlib import Path
 
 from cli.running import script, treadle
+from treadle.admin.doctor import EXTRAS
 
 
 def asked(home, **env):
@@ -32,8 +35,8 @@ def test_with_a_model_everything_is_fine_and_said_in_lines(home):
     env = kept(home)
     ran = treadle(home, "doctor", **env)
     assert (ran.code, ran.out.endswith("\nNothing is wrong.\n")) == (0, True)
-    assert "ok     stores: treadle.db is whole.\n" in ran.out
-    assert "ok     audit: The audit holds: 0 records.\n" in ran.out
+    assert "ok     stores: treadle.db is intact.\n" in ran.out
+    assert "ok     audit: The audit log is intact: 0 records.\n" in ran.out
 
 
 def test_a_damaged_file_is_named_and_what_to_do(home):
@@ -50,7 +53,7 @@ def test_a_damaged_file_is_named_and_what_to_do(home):
 
 def test_a_changed_audit_is_found(home, tmp_path):
     env = kept(home)
-    tool = treadle(home, "tool", "call", "stock", "--json", '{"item": "A-113"}', "--tools", "treadle.cli.demo", "-q")
+    tool = treadle(home, "tool", "call", "stock", "--arguments", '{"item": "A-113"}', "--tools", "treadle.cli.demo", "-q")
     assert tool.code in (0, 1, 2)
     path = home / "data" / "treadle.db"
     with sqlite3.connect(path) as connection:
@@ -92,7 +95,7 @@ def test_runs_that_wait_are_told(home):
     tools.write_text('from treadle import tool\n\n@tool(effect="write")\ndef send() -> str:\n    """Send."""\n    return "sent"\n')
     ran = treadle(home, "ask", "Send it.", "-m", waiting, "--tools", str(tools), "-q")
     assert ran.code == 3, ran.err
-    assert ("runs", "note", "1 run is waiting for a person.") in [found[:3] for found in asked(home, **env)[1]]
+    assert ("runs", "note", "1 run is waiting for a user.") in [found[:3] for found in asked(home, **env)[1]]
 
 
 SECRET = "AK" + "IA" + "IOSFODNN7QXAMPLE"
@@ -100,7 +103,7 @@ SECRET = "AK" + "IA" + "IOSFODNN7QXAMPLE"
 
 def test_the_key_of_secrets_is_said_and_that_others_can_read_it(home):
     env = kept(home)
-    assert ("key", "fine", "There is no key: no secret was kept so far. The first one makes it.", "") in asked(home, **env)[1]
+    assert ("key", "fine", "There is no key yet; it is created when the first secret is stored.", "") in asked(home, **env)[1]
     assert treadle(home, "ask", f"It is {SECRET}", "-m", script(home, "Hi."), "-q").code == 0
     key = home / "data" / "journal.key"
     (says,) = [says for about, _, says, _ in asked(home, **env)[1] if about == "key"]
@@ -118,3 +121,19 @@ def test_a_key_that_is_none_is_found_and_one_in_the_environment_is_said(home):
     assert next(says for about, _, says, _ in found if about == "key").endswith("in TREADLE_KEY; no backup has it.")
     (home / "data" / "journal.key").touch(0o600)
     assert [about for about, _, _ in wrong(home, **env)] == ["key"]
+
+
+def test_one_wrong_setting_is_told_once(home):
+    config = home / "own.toml"
+    config.write_text("[limits]\nround = 1\n")
+    ran = treadle(home, "doctor", TREADLE_CONFIG=str(config))
+    assert ran.code == 1
+    assert ran.out.count("limits.round in") == ran.out.count("Did you mean limits.rounds?") == 1
+
+
+def test_an_extra_is_missing_only_where_its_packages_are(home):
+    extras = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(EXTRAS) <= set(extras)
+    for extra, modules in EXTRAS.items():
+        packages = " ".join(extras[extra]).replace("-", "_")
+        assert all(module in packages for module in modules), extra

@@ -54,11 +54,13 @@ def test_jobs_are_listed_shown_and_found_by_the_beginning_of_their_id(home: Path
     folder = project(home)
     made = treadle(home, "debug", "-C", str(folder), "--json", "-q", "-m", script(home, MENDS, REPORTS)).json
     listed = treadle(home, "jobs").out.splitlines()
-    assert listed[0].split() == ["JOB", "WHEN", "STATE", "KIND", "TITLE"]
-    assert listed[1].split()[0] == made["id"]
+    assert listed[0].split() == ["JOB", "WHEN", "STATE", "VERIFIED", "KIND", "FOLDER", "TITLE"]
+    row = listed[1].split()
+    assert (row[0], row[row.index("completed") :][:4]) == (made["id"], ["completed", "yes", "debug", folder.name])
     assert [job["id"] for job in treadle(home, "jobs", "list", "--json", "--state", "completed").json] == [made["id"]]
     assert treadle(home, "jobs", "--state", "failed", "--json").json == []
     shown = treadle(home, "jobs", "show", made["id"][:8]).out
+    assert shown == treadle(home, "jobs", "show").out == treadle(home, "jobs", "show", "last").out
     for words in ("completed", "shop.py", "treadle/", "Mend the price"):
         assert words in shown
     assert treadle(home, "jobs", "show", made["id"], "--json").json["output"]["verified"] is True
@@ -98,17 +100,20 @@ def test_a_job_in_the_background_imports_nothing_from_the_folder_it_works_in(hom
     assert not marker.exists()
 
 
-def test_ctrl_c_stops_the_process_and_says_how_to_go_on(home: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_process_and_says_how_to_go_on(home: Path, number: int, code: int) -> None:
     folder = project(home)
     process = start(home, "build", "Sleep", "-C", str(folder), "-m", script(home, SLEEPS))
     wait_until_asleep(home)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     said = process.communicate(timeout=30)[1]
+    assert process.returncode == code
+    assert "bash was running, and may have taken effect: " in said
     (job,) = treadle(home, "jobs", "--json").json
     assert f"To go on: treadle jobs resume {job['id']}" in said
     assert job["state"] == "waiting"
     assert "is cancelled" in treadle(home, "jobs", "cancel", job["id"]).err
-    assert "nothing to go on with" in treadle(home, "jobs", "resume", job["id"]).err
+    assert "nothing to resume" in treadle(home, "jobs", "resume", job["id"]).err
     assert treadle(home, "jobs", "cancel", job["id"]).code == 0
 
 
@@ -141,10 +146,10 @@ def test_diff_and_undo_work_where_the_person_is(home: Path) -> None:
         (("build",), "There is nothing to go by"),
         (("build", "x", "-C", "nowhere"), "There is no folder nowhere."),
         (("debug", "--error-log", "@nowhere.log"), "There is no file nowhere.log."),
-        (("jobs", "show", "nope"), "There is no job 'nope'"),
-        (("jobs", "resume", "nope"), "There is no job 'nope'"),
+        (("jobs", "show", "nope"), "There is no job nope"),
+        (("jobs", "resume", "nope"), "There is no job nope"),
         (("undo",), "No job has changed anything in this folder"),
-        (("diff", "nope"), "There is no job 'nope'"),
+        (("diff", "nope"), "There is no job nope"),
         (("build", "x", "-m", "acme:big"), "acme"),
     ],
 )

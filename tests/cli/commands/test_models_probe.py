@@ -97,7 +97,7 @@ def test_a_model_that_is_not_there_or_has_no_server_is_wrong_usage(home):
     assert probe(home, "nothing").code == 2
     ran = probe(home, script(home, "x"), "--base-url", "http://127.0.0.1:9")
     assert ran.code == 2
-    assert "an address means nothing to it" in ran.err
+    assert "a base URL doesn't apply to it" in ran.err
 
 
 def test_a_server_that_takes_no_tools_is_tried_by_its_template_too(home):
@@ -127,6 +127,6 @@ def test_at_a_terminal_each_question_is_counted(home):
     model = script(home, *NATIVE, *WORDS, *WORDS)
     with Terminal(home, "models", "probe", model, COLUMNS="80") as terminal:
         assert terminal.end() == 0
-    for drawn in ("\rnative [........................] question 1 of 6", "\rhermes [####################....] question 6 of 6"):
+    for drawn in ("native [........................] question 1 of 6", "hermes [####################....] question 6 of 6"):
         assert drawn in terminal.shown
     assert "\r\x1b[Kjson" in terminal.shown  # a row takes the place of the bar

@@ -106,7 +106,7 @@ def test_ctrl_c_leaves_what_has_come_and_says_how_to_go_on(home):
         child.send_signal(signal.SIGINT)
         _, told = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert told.splitlines()[-1] == f"Interrupted; what has come is kept. To go on: treadle models pull {big.name}"
+    assert told.splitlines()[-1] == f"Interrupted. To continue the download: treadle models pull {big.name}"
     assert "Traceback" not in told
 
 
@@ -134,7 +134,7 @@ class Tty(io.StringIO):
 
 def fetched(model, out: io.StringIO, err: io.StringIO) -> int:
     screen = Screen(out=out, err=err)
-    return asyncio.run(pull_with_progress(model, screen, ProgressBar(model.name, screen, err)))
+    return asyncio.run(pull_with_progress(model, screen, ProgressBar(model.name, screen)))
 
 
 def test_a_line_now_and_then_says_how_far_it_is(home, monkeypatch):
@@ -153,6 +153,7 @@ def test_a_line_now_and_then_says_how_far_it_is(home, monkeypatch):
 def test_a_failure_takes_the_bar_away_too(home, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("TREADLE_MODELS", str(home))
+    monkeypatch.setenv("TERM", "xterm")
     err = Tty()
     with pytest.raises(PullFailed):
         fetched(tiny(DATA), io.StringIO(), err)
@@ -161,8 +162,10 @@ def test_a_failure_takes_the_bar_away_too(home, monkeypatch):
 
 def test_the_bar_fills(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
     err = Tty()
-    with ProgressBar("tiny", Screen(err=err), err) as bar:
+    with ProgressBar("tiny", Screen(err=err)) as bar:
         bar.show(PullProgress("waiting", 0, 1000))
         bar.show(PullProgress("fetching", 250, 1000, "the hub"))
         bar.show(PullProgress("fetching", 251, 1000, "the hub"))  # so soon after the other that it isn't drawn
@@ -180,7 +183,9 @@ def test_the_bar_fills(monkeypatch):
 
 def test_the_bar_fits_into_a_narrow_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
     err = Tty()
-    with ProgressBar("qwen2.5-coder-1.5b", Screen(err=err), err) as bar:
+    with ProgressBar("qwen2.5-coder-1.5b", Screen(err=err)) as bar:
         bar.show(PullProgress("fetching", 250, 1000, "the package index"))
     assert len(err.getvalue().split("\r")[1].removesuffix("\x1b[K")) == 39

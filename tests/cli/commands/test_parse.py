@@ -44,7 +44,7 @@ def test_what_is_wrong_with_a_call_is_a_sentence(home):
     ran = treadle(home, "parse", *words, stdin=text)
     assert ran.json["calls"] == [{"name": "rm", "arguments": {}}]
     assert [problem.split(":")[0] for problem in ran.json["problems"]] == [
-        "There is no tool rm on offer.",
+        "There is no tool rm.",
         "The arguments of ls can't be read",
         "The call of ls was cut off before its end.",
     ]
@@ -123,7 +123,7 @@ def test_names_arent_checked_by_auto_where_no_tools_are_given(home):
         (["--tools", "/no/such/file"], "can't be read"),
         (["--tools", "{here}"], "JSON list"),
         (["--tools", "{tools}"], "needs a name"),
-        (["--stream", "0"], "no whole number from 1 up"),
+        (["--stream", "0"], "a whole number from 1 up"),
     ],
 )
 def test_wrong_usage_is_a_sentence(home, words, sentence):

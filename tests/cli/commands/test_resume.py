@@ -51,7 +51,7 @@ def test_a_person_may_change_the_arguments_from_elsewhere(home, waiting):
 
 
 def test_people_are_told_what_was_done_and_how_to_go_on(home, waiting):
-    assert treadle(home, "deny", "r", "c1").out == 'Denied: order(item="A"). Go on with: treadle resume r\n'
+    assert treadle(home, "deny", "r", "c1").out == 'Denied: order(item="A"). Continue with: treadle resume r\n'
     forked = treadle(home, "fork", "r")
     assert f"treadle resume {forked.out.strip()}" in forked.err
     assert "No call of r waits" in treadle(home, "approve", "r").err
@@ -61,7 +61,7 @@ def test_what_cannot_be_is_a_sentence(home, waiting):
     cases = {
         ("approve", "r", "nope"): (1, "No call nope of run r waits for an approval. These do: c1."),
         ("approve", "nope", "c1"): (1, "There is no run nope"),
-        ("deny", "r"): (2, 'c1: order {"item":"A"}'),
+        ("deny", "r", "--list"): (0, 'c1: order {"item":"A"}'),
         ("approve", "r", "c1", "--arguments", "[1]"): (2, "JSON object"),
         ("resume", "nope"): (1, "There is no run nope"),
         ("ask", "more", "--run-id", "r"): (1, "resume it"),
@@ -99,7 +99,7 @@ def test_a_program_has_to_resume_its_own_runs_unless_a_model_is_named(home):
     close_homes()
     ran = treadle(home, "resume", "theirs")
     assert ran.code == 2
-    assert "begun by a program" in ran.err
+    assert "started by a program" in ran.err
     treadle(home, "approve", "theirs", "call_1_1")
     ran = treadle(home, "resume", "theirs", "-m", script(home, "Yes."), "--tools", TOOLBOX)
     assert (ran.code, ran.out) == (0, "Yes.\n")
@@ -125,3 +125,22 @@ def test_a_call_inside_of_another_run_is_approved_where_it_waits(home):
     ran = treadle(home, "resume", "r")
     assert (ran.code, ran.out) == (0, "ok\n")
     assert "1 A ordered for nobody" in treadle(home, "show", "r").out
+
+
+def test_calls_like_it_are_allowed_from_elsewhere_for_always(home, waiting):
+    wrong = treadle(home, "approve", "r", "c1", "--pattern", "item=A*")
+    assert (wrong.code, "--for" in wrong.err) == (2, True)
+    assert treadle(home, "approve", "r", "c1", "--for", "always", "--pattern", "item").code == 2
+    done = treadle(home, "approve", "r", "c1", "--for", "always", "--pattern", "item=A*", "--user", "Bob")
+    assert done.out == 'Approved: order(item="A"), and calls like it always. Continue with: treadle resume r\n'
+    [grant] = treadle(home, "permissions", "--json").json
+    assert (grant["where"], grant["by"], grant["user"]) == ({"item": {"kind": "glob", "value": "A*"}}, "Bob", "ann")
+    assert treadle(home, "resume", "r", "-q").out == "Ordered.\n"
+
+
+def test_all_that_wait_are_approved_at_once(home, waiting):
+    assert treadle(home, "approve", "r", "c1", "--all").code == 2
+    done = treadle(home, "approve", "r", "--all", "--for", "conversation", "--json").json
+    assert (done["approved"], done["scope"], [each["call_id"] for each in done["approvals"]]) == (True, "conversation", ["c1"])
+    assert treadle(home, "approve", "r", "--all").out == "No call of r waits for an approval.\n"
+    assert treadle(home, "resume", "r", "-q").out == "Ordered.\n"

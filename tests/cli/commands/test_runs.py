@@ -1,3 +1,4 @@
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -5,6 +6,8 @@ import sqlite3
 import pytest
 
 from cli.running import TOOLBOX, asks, script, treadle
+from treadle.core.entries import Delivered, Opened, Said, Steered
+from treadle.home import open_home
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,17 @@ def test_a_run_is_shown_entry_by_entry_with_runs_inside_of_it_indented(kept):
     assert f"{' ' * 27}forty." in lines
 
 
+def test_messages_during_a_turn_are_shown_where_they_came_and_where_they_were_read(home):
+    entries = [Opened(agent="ask"), Said(text="Oslo."), Steered(id="m1", text="Bergen."), Delivered(message_ids=("m1",))]
+
+    async def write():
+        await open_home(home / "data").journal.append("r", 0, entries)
+
+    asyncio.run(write())
+    lines = [line.split() for line in treadle(home, "show", "r").out.splitlines() if line[:4].strip().isdigit()]
+    assert [line[2:] for line in lines[1:]] == [["said", "Oslo."], ["steered", "Bergen."], ["delivered", "1", "message"]]
+
+
 def test_a_journal_is_printed_as_it_is_kept(kept):
     entries = [json.loads(line) for line in treadle(kept, "show", "r", "--entries").out.splitlines()]
     assert [entry["kind"] for entry in entries][:3] == ["opened", "said", "replied"]
@@ -52,7 +66,7 @@ def test_the_audit_is_listed_and_holds(kept):
     assert "stock(" in listed
     (record,) = treadle(kept, "audit", "r", "--json").json
     assert (record["tool_name"], record["user"], record["success"]) == ("helper", "ann", True)
-    assert treadle(kept, "audit", "verify").out == "The audit holds: 2 records.\n"
+    assert treadle(kept, "audit", "verify").out == "The audit log is intact: 2 records.\n"
 
 
 def test_a_changed_record_breaks_the_audit_and_is_named(kept, home):
@@ -70,10 +84,10 @@ def test_a_changed_record_breaks_the_audit_and_is_named(kept, home):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("treadle.db", "the audit is broken at record 1: the database is gone, and record 2 was there when run "),
+        ("treadle.db", "the audit log is broken at record 1: the database is gone, and record 2 was there when run "),
         (
             "audit.anchors",
-            "the audit can't be verified: 2 records hold together, but there are no anchors",
+            "the audit log can't be verified: 2 records are intact, but there are no anchors",
         ),
     ],
 )
@@ -86,7 +100,7 @@ def test_an_audit_without_its_database_or_anchors_does_not_hold(kept, home, name
 
 
 def test_secrets_among_arguments_are_masked_where_they_are_shown(home):
-    words = ("tool", "call", "stock", "--json", '{"item": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"}', "--tools", TOOLBOX)
+    words = ("tool", "call", "stock", "--arguments", '{"item": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"}', "--tools", TOOLBOX)
     ran = treadle(home, *words)
     assert ran.out == "40\n"
     (info,) = treadle(home, "runs", "--json").json
@@ -136,7 +150,7 @@ def test_a_run_that_waits_is_cancelled_and_then_deleted_and_the_audit_still_hold
     assert (again.code, "is over (cancelled)" in again.err) == (1, True)
     assert treadle(home, "runs", "delete", "r", "--json").json == {"deleted": ["r"]}
     assert treadle(home, "runs", "list", "--json").json == []
-    assert treadle(home, "audit", "verify").out.startswith("The audit holds: ")
+    assert treadle(home, "audit", "verify").out.startswith("The audit log is intact: ")
 
 
 def test_before_the_first_run_has_ended_the_audit_holds_and_says_that_it_has_no_anchor_yet(home, mailer):
@@ -144,9 +158,9 @@ def test_before_the_first_run_has_ended_the_audit_holds_and_says_that_it_has_no_
     assert treadle(home, "ask", "Die.", "-m", model, "--tools", mailer, "--allow", "crash", "--run-id", "r", "-q").code == 9
     assert not (home / "data" / "audit.anchors").exists()
     ran = treadle(home, "audit", "verify")
-    assert (ran.code, ran.out) == (0, "The audit holds: 1 record; no anchor exists yet, since no run has ended.\n")
+    assert (ran.code, ran.out) == (0, "The audit log is intact: 1 record; no anchor exists yet, since no run has ended.\n")
     kept = treadle(home, "runs", "delete", "r")
     assert (kept.code, "isn't over" in kept.err) == (1, True)
     assert treadle(home, "runs", "delete", "r", "--force").code == 0
     gone = treadle(home, "audit", "verify")
-    assert (gone.code, gone.out) == (0, "The audit holds: 2 records.\n")  # the deletion is on record, and anchored
+    assert (gone.code, gone.out) == (0, "The audit log is intact: 2 records.\n")  # the deletion is on record, and anchored

@@ -50,14 +50,14 @@ def test_programs_get_json(home, own, project):
 def test_whoever_has_settled_nothing_is_told_where_to(home):
     ran = treadle(home, "settings", cwd=home)
     assert ran.code == 0
-    assert ran.err == f"Nothing is settled yet. What you write in {home}/.config/treadle/treadle.toml counts everywhere.\n"
+    assert ran.err == f"Nothing is set yet. What you write in {home}/.config/treadle/treadle.toml applies everywhere.\n"
 
 
 def test_a_mistake_is_a_sentence(home, own):
     own.write_text("[limits]\nround = 1\n")
     ran = treadle(home, "settings")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == f"treadle: limits.round in {own} means nothing. Did you mean limits.rounds?\n"
+    assert ran.err == f"treadle: limits.round in {own} isn't a known setting. Did you mean limits.rounds?\n"
 
 
 def test_the_settled_model_answers_where_none_is_named(home, own, project):

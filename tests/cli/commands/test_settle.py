@@ -62,7 +62,7 @@ def test_a_run_that_was_killed_says_what_is_asked_and_how_to_answer(killed):
 def test_each_answer_is_told_kept_and_gone_by(killed, said, told, came, times):
     treadle(killed, "resume", "r")
     ran = treadle(killed, "settle", "r", "c1", said, "--words", "I looked.", "--user", "Bob")
-    assert (ran.code, ran.out) == (0, f"{told}. Go on with: treadle resume r\n")
+    assert (ran.code, ran.out) == (0, f"{told}. Continue with: treadle resume r\n")
     gone_on = treadle(killed, "resume", "r", "--json").json
     assert (gone_on["output"], came in gone_on["calls"][0]["result"]) == ("Paid, I think.", True)
     shown = treadle(killed, "show", "r").out
@@ -79,7 +79,7 @@ def test_what_cannot_be_is_a_sentence(killed):
         ("deny", "r", "c1"): (1, "can't be approved or denied"),
         ("settle", "r", "c1"): (2, "treadle settle r c1 happened|not-happened|again"),
         ("settle", "r", "c9", "happened"): (1, "No call c9 of run r waits"),
-        ("settle", "r", "c1", "perhaps"): (2, "invalid choice: 'perhaps'"),
+        ("settle", "r", "c1", "perhaps"): (2, "'perhaps' isn't one of the choices. There are: happened, not-happened, again."),
         ("settle", "nope", "c1", "again"): (1, "There is no run nope"),
         ("settle", "r"): (2, "treadle settle r c1 again"),
         ("approve", "r"): (2, "treadle settle r c1 again"),

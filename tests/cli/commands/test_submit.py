@@ -91,11 +91,11 @@ def test_schedules_are_made_listed_and_removed(stage):
     [
         (("hello",), "Say whom to ask: -a NAME"),
         (("-a", "nobody", "hello"), "There is no assistant 'nobody'."),
-        (("-a", "steps"), "There is nothing to ask"),
-        (("-a", "steps", "hello", "--at", "noon"), "'noon' is no time"),
+        (("-a", "steps"), "The prompt is empty"),
+        (("-a", "steps", "hello", "--at", "noon"), "'noon' isn't a time"),
         (("-a", "steps", "hello", "--every", "daily"), "'daily' is no cron expression"),
         (("-a", "steps", "hello", "--every", "0 7 * * *", "--at", "1h"), "--every says when: leave --at out."),
-        (("--resume", "r1", "hello"), "--resume goes on with a run as it was submitted"),
+        (("--resume", "r1", "hello"), "--resume continues a run as it was submitted"),
     ],
 )
 def test_what_cannot_be_queued_is_said_in_a_sentence(stage, words, said):
@@ -160,7 +160,7 @@ def test_what_a_person_says_became_of_a_call_queues_its_run_too(stage, said, tim
     worker = stage.worker()
     stage.until_over([run_id], "waiting")
     assert f"treadle settle {run_id} c1 again" in stage.treadle("approve", run_id).err
-    assert "It is queued: a worker goes on with it." in stage.treadle("settle", run_id, "c1", said).out
+    assert "It is queued: a worker continues it." in stage.treadle("settle", run_id, "c1", said).out
     stage.until_over([run_id])
     assert len(stage.lines("bought", run_id)) == times
     assert stage.stop(worker) == 0

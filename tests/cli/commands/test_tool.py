@@ -12,14 +12,14 @@ def test_tools_are_listed_as_a_model_is_told_of_them(home):
 
 
 def test_a_call_by_hand_prints_its_result_and_is_kept_and_audited(home):
-    ran = treadle(home, "tool", "call", "stock", "--json", '{"item": "A"}', "--tools", TOOLBOX, "-q")
+    ran = treadle(home, "tool", "call", "stock", "--arguments", '{"item": "A"}', "--tools", TOOLBOX, "-q")
     assert ran == (0, "40\n", "")
     assert treadle(home, "audit", "--json").json[0]["tool_name"] == "stock"
     assert "Call stock with" in treadle(home, "runs").out
 
 
 def test_a_call_that_waits_is_approved_and_resumed_like_any_other(home):
-    words = ("tool", "call", "order", "--json", '{"item": "A"}', "--tools", TOOLBOX, "--user", "ann")
+    words = ("tool", "call", "order", "--arguments", '{"item": "A"}', "--tools", TOOLBOX, "--user", "ann")
     ran = treadle(home, *words)
     assert (ran.code, ran.out) == (3, "")
     (info,) = treadle(home, "runs", "--json", "--status", "waiting").json
@@ -29,9 +29,9 @@ def test_a_call_that_waits_is_approved_and_resumed_like_any_other(home):
 
 
 def test_a_call_may_be_approved_beforehand_and_told_as_json(home):
-    ran = treadle(home, "tool", "call", "order", "--json", '{"item": "A"}', "--tools", TOOLBOX, "--yes", "--as-json")
+    ran = treadle(home, "tool", "call", "order", "--arguments", '{"item": "A"}', "--tools", TOOLBOX, "--yes", "--json")
     assert ran.code == 0
-    assert ran.json["calls"][0]["result"] == "1 A ordered for nobody"
+    assert ran.json == "1 A ordered for nobody"
     assert "on the phone" in ran.err
 
 
@@ -45,7 +45,7 @@ def test_a_call_may_be_approved_beforehand_and_told_as_json(home):
     ],
 )
 def test_a_problem_is_a_failure_and_says_what_it_is(home, name, arguments, words):
-    ran = treadle(home, "tool", "call", name, "--json", arguments, "--tools", TOOLBOX, "--no-person")
+    ran = treadle(home, "tool", "call", name, "--arguments", arguments, "--tools", TOOLBOX, "--no-person")
     assert (ran.code, ran.out) == (1, "")
     assert words in ran.err
 
@@ -61,7 +61,7 @@ def test_a_tool_works_in_the_folder_it_is_given(home):
     ("words", "sentence"),
     [
         (["list"], "There are no tools"),
-        (["call", "stock", "--json", "{", "--tools", TOOLBOX], "JSON object"),
+        (["call", "stock", "--arguments", "{", "--tools", TOOLBOX], "JSON object"),
         (["call", "stock", "--tools", f"{TOOLBOX}:untyped"], "untyped"),
         (["call", "stock", "--tools", TOOLBOX, "--workspace", "/no/such/folder"], "can't be entered"),
         (["call", "stock", "--tools", f"{TOOLBOX}:nothing"], "there is no nothing"),

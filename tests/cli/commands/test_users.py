@@ -29,7 +29,7 @@ def test_a_token_is_printed_once_and_nothing_else_on_stdout(home):
     assert (ran.code, token.startswith("treadle_anna_")) == (0, True)
     assert users_in(home).person_of(token) == User("anna")
     assert "This token is shown only now." in ran.err
-    assert "A server that runs already has to be started again" in ran.err
+    assert "Restart a server that is already running" in ran.err
     assert token not in ran.err
     again = treadle(home, "users", "add", "ben")
     assert "started again" not in again.err
@@ -94,9 +94,9 @@ def test_who_is_removed_leaves_their_things_and_it_says_where(home):
         (("remove", "nobody"), "There is no user 'nobody'; `treadle users list` says who there is."),
         (("token", "nobody"), "There is no user 'nobody'"),
         (("change", "nobody", "--role", "admin"), "There is no user 'nobody'"),
-        (("add", "anna", "--role", "king"), "invalid choice"),
-        (("add", "anna", "--requests", "0"), "'0' is no whole number from 1 up"),
-        (("add", "anna", "--cost", "-1"), "is no number from 0 up"),
+        (("add", "anna", "--role", "king"), "'king' isn't one of the choices"),
+        (("add", "anna", "--requests", "0"), "'0' isn't a whole number from 1 up"),
+        (("add", "anna", "--cost", "-1"), "isn't a number from 0 up"),
         (("add",), "NAME"),
     ],
 )

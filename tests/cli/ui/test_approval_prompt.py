@@ -96,3 +96,82 @@ def test_a_person_reads_what_the_call_would_do_here_and_later(home):
     later = treadle(home, "ask", "x", "-m", script(home, asks(("refund", {"amount": 5}))), "--tools", TOOLBOX, "--run-id", "s")
     assert "+balance: 7" in later.err
     assert "previewed" in treadle(home, "show", "s").out
+
+
+COMMAND_TOOLS = """
+from treadle import tool
+
+
+@tool
+def run_command(command: str) -> str:
+    'Run a command.'
+    return f"ran {command}"
+"""
+
+
+def commands(home, *lines, more=("--run-id", "r")):
+    model = script(home, *[asks(("run_command", {"command": line})) for line in lines], "That is all.")
+    tools = home / "commandtools.py"
+    tools.write_text(COMMAND_TOOLS)
+    return Terminal(home, "ask", "x", "-m", model, "--tools", str(tools), "--user", "ann", *more, COLUMNS="200")
+
+
+def test_a_person_is_asked_once_for_calls_like_it_in_a_conversation(home):
+    with commands(home, "pytest -q", "pytest tests", "ls") as terminal:
+        assert "c and a allow calls with command: pytest *" in terminal.until(QUESTION)
+        terminal.type("c\n")
+        assert "ls" in terminal.until(QUESTION)
+        terminal.type("y\n")
+        assert terminal.end() == 0
+    assert made(home) == ["ran pytest -q", "ran pytest tests", "ran ls"]
+    assert treadle(home, "permissions", "--json").json == []
+    assert "for this conversation (grant" in treadle(home, "show", "r").out
+
+
+def test_a_person_allows_it_for_always_and_revokes_it(home):
+    with commands(home, "pytest -q") as terminal:
+        terminal.until(QUESTION)
+        terminal.type("a\n")
+        assert terminal.end() == 0
+    with commands(home, "pytest tests", more=()) as terminal:
+        assert terminal.end() == 0
+    [grant] = treadle(home, "permissions", "list", "--json").json
+    assert (grant["tool"], grant["by"], grant["user"]) == ("run_command", "ann", "ann")
+    assert "pytest *" in treadle(home, "permissions").out
+    assert treadle(home, "permissions", "revoke", grant["id"][:6]).out == "Revoked: run_command with command: pytest *\n"
+    assert treadle(home, "permissions").err == "Nothing is allowed for always.\n"
+    assert treadle(home, "permissions", "revoke", "abc").code == 1
+    with commands(home, "pytest tests", more=()) as terminal:
+        terminal.until(QUESTION)
+        terminal.type("n\n")
+        assert terminal.end() == 0
+
+
+def test_a_person_edits_what_is_like_it(home):
+    with commands(home, "git log -n 3", "git log --stat", "git log -n 5") as terminal:
+        for wrong, why in (("ls *", "has to match this call"), ("git * -n", "the words of one command"), ("\x04", "git log *")):
+            terminal.until(QUESTION)
+            terminal.type("p\n")
+            terminal.until("> git log *")
+            terminal.type(f"\x01\x0b{wrong}" if wrong == "\x04" else f"\x01\x0b{wrong}\n")
+            assert why in terminal.until(QUESTION)
+            terminal.type("x\n")
+        terminal.until(QUESTION)
+        terminal.type("p\n")
+        terminal.until("> git log *")
+        terminal.type("\x01\x0bgit log -n *\n")
+        assert "calls with command: git log -n *" in terminal.until(QUESTION)
+        terminal.type("c\n")
+        assert "--stat" in terminal.until(QUESTION)
+        terminal.type("y\n")
+        assert terminal.end() == 0
+    assert len(made(home)) == 3
+
+
+def test_where_nothing_is_stored_nothing_is_allowed_for_always(home):
+    with commands(home, "pytest -q", "pytest x", more=("--no-journal",)) as terminal:
+        assert "[a]lways" not in terminal.until(QUESTION)
+        terminal.type("a\n")
+        assert "Please answer y, c, p, n or e." in terminal.until(QUESTION)
+        terminal.type("c\n")
+        assert terminal.end() == 0

@@ -113,6 +113,14 @@ def test_columns_are_aligned_and_the_last_one_is_cut():
     assert format_table([]) == []
 
 
+def test_the_last_column_is_kept_where_there_is_little_room():
+    rows = [("RUN", "WHEN", "AGENT", "TITLE"), ("5f0c2a9b", "2026-11-17 09:38:56", "ask openai:gpt-5-mini", "The dentist's notes")]
+    assert format_table(rows, 70)[1] == "5f0c2a9b  2026-11-17 09:38:56  ask openai:gpt-5-mini  The dentist's n…"
+    assert format_table(rows, 60)[1] == "5f0c2a9b  2026-11-17 09:38:56  ask openai…  The dentist's n…"
+    assert format_table(rows, 48)[1] == "5f0c2a9b  2026-11-17…  The dentist's notes"
+    assert [format_table(rows, 40)[0].split(), format_table(rows, 30)[0].split()] == [["RUN", "WHEN", "TITLE"], ["RUN", "TITLE"]]
+
+
 def test_numbers_are_worded():
     assert format_count(1, "call") == "1 call"
     assert format_count(1200, "call") == "1,200 calls"

@@ -13,8 +13,8 @@ import urllib.request
 import pytest
 
 from demo.platform.demo_client import SPEC, ask, delete, deploy, states, workflow
-from treadle import SettingsError
 from treadle.demo.platform import ManualClock, SystemClock, run_demo, start_demo
+from treadle.errors import SettingsError
 
 
 def mode(path):

@@ -1,12 +1,13 @@
 """A model that is held to calls: it calls where a tool fits, answers where none does, and never makes a call out of thin air."""
 
 import json
+from math import inf
 
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Result
 from treadle.core.messages import History, Message, person_message
-from treadle.core.requests import ReplyEnded, Request, TextDelta, ToolSpec, Traits, Usage
+from treadle.core.requests import Options, ReplyEnded, Request, TextDelta, ToolDecision, ToolSpec, Traits, Usage
 from treadle.models.calling.constrained import ConstrainedModel
 from treadle.models.scripted import Scripted, ScriptedReply
 from wire import ask, calls_in, text_in
@@ -47,13 +48,42 @@ def test_where_a_tool_fits_it_is_held_to_calls():
     assert shape["properties"]["calls"]["items"]["anyOf"][0]["properties"]["arguments"] == STOCK.parameters
 
 
-def test_where_no_tool_fits_it_is_asked_for_an_answer():
-    model, inner = held(sure(-1), "I can't tell.")
+def test_where_no_tool_fits_it_is_asked_for_an_answer_without_a_word_of_the_tools():
+    model, inner = held(sure(-1), "Paris.")
     deltas = ask(model, asked(note="Two more rounds."))
-    assert text_in(deltas) == "I can't tell."
+    assert text_in(deltas) == "Paris."
     assert inner.requests[1].shape is None
-    assert inner.requests[1].note == "Two more rounds. None of the tools does this. Answer in plain words."
+    assert (inner.requests[1].instructions, inner.requests[1].note) == ("Be brief.", "Two more rounds.")
     assert deltas[-1].usage.requests == 2
+
+
+def test_the_reply_says_how_probable_a_fitting_tool_was_and_whether_one_was_called():
+    model, _ = held(sure(-1), "Paris.")
+    assert ask(model, asked())[-1].decision == ToolDecision(0.2689, called=False)
+    model, _ = held(sure(2), CALL)
+    assert ask(model, asked())[-1].decision == ToolDecision(0.8808, called=True)
+    model, _ = held(CALL, sure=-inf)
+    assert ask(model, asked())[-1].decision is None
+
+
+def test_a_required_call_is_made_without_asking_whether_one_fits():
+    model, inner = held(CALL)
+    deltas = ask(model, replace(asked(), options=Options(tool_choice="required")))
+    assert ([call.name for call in calls_in(deltas)], len(inner.requests)) == (["stock"], 1)
+
+
+def test_a_named_tool_is_the_only_one_that_can_be_called():
+    model, inner = held(CALL)
+    ask(model, replace(asked(tools=(STOCK, replace(STOCK, name="order"))), options=Options(tool_choice="stock")))
+    assert [each["properties"]["name"] for each in inner.requests[0].shape["properties"]["calls"]["items"]["anyOf"]] == [
+        {"const": "stock"}
+    ]
+
+
+def test_where_calls_are_ruled_out_it_answers_without_being_asked_whether_a_tool_fits():
+    model, inner = held("Paris.")
+    assert text_in(ask(model, replace(asked(), options=Options(tool_choice="none")))) == "Paris."
+    assert (len(inner.requests), inner.requests[0].instructions) == (1, "Be brief.")
 
 
 def test_how_sure_it_has_to_be_can_be_said():
@@ -109,8 +139,8 @@ def test_one_that_only_repeats_itself_is_asked_for_an_answer():
 
 
 def test_an_answer_that_calls_all_the_same_calls_nothing():
-    model, _ = held(sure(-1), f"Sorry.\n{CALL}")
-    assert calls_in(ask(model, asked())) == []
+    deltas, _ = after_results(CALL, f"Sorry.\n{CALL}")
+    assert calls_in(deltas) == []
 
 
 def test_without_tools_it_just_answers():

@@ -1,14 +1,15 @@
 """A model that is led makes the calls that its plan decides on, and is asked only what the plan asks."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator
 
 from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.core.calls import Result
+from treadle.core.events import Event, ModelProgressed
 from treadle.core.messages import person_message
-from treadle.core.requests import Options, Request, Traits, Usage
+from treadle.core.requests import Delta, Options, Progress, Request, Traits, Usage
 from treadle.models.calling.guided import GuidedModel, PlanQuestion, PlanStep
 from treadle.models.scripted import Scripted, ScriptedReply, calls
 from treadle.plans import load_plan_state
@@ -112,3 +113,22 @@ def test_a_question_may_have_a_past_and_tools_and_what_the_model_calls_is_the_mo
     assert [(each.name, each.arguments) for each in result.calls] == [("add", {"left": 1, "right": 2})]
     assert [message.role for message in model.requests[1].history] == ["person", "model", "tools"]
     assert ([each.input_tokens for each in used], result.usage.input_tokens) == ([7, 9], 16)
+
+
+def test_a_watcher_hears_of_each_request_that_a_plan_makes() -> None:
+    def steps(request: Request) -> Steps:
+        first = yield PlanQuestion("One?")
+        second = yield PlanQuestion("Two?")
+        return PlanStep(text=f"{first} {second}")
+
+    class Reporting(Scripted):
+        def reply(self, request: Request) -> AsyncIterator[Delta]:
+            assert request.progress is not None
+            request.progress(Progress("reading", 3, 4))
+            return super().reply(request)
+
+    heard: list[Event] = []
+    agent = Agent(GuidedModel(Reporting("one", "two"), steps))
+    assert asyncio.run(agent.run("Go.", watchers=[heard.append])).output == "one two"
+    told = [(event.stage, event.done, event.total, event.request) for event in heard if isinstance(event, ModelProgressed)]
+    assert told == [("waiting", 0, 0, 1), ("reading", 3, 4, 1), ("waiting", 0, 0, 2), ("reading", 3, 4, 2)]

@@ -2,8 +2,10 @@
 
 import asyncio
 
-from treadle import Agent, Scripted, ask, one_call, tool
+from treadle import Agent, ask, tool
+from treadle.plans import one_call
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 
 done: list[str] = []
 

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from treadle.core.errors import UnknownModel
-from treadle.models.downloads.catalogue import ENTRIES, HubFile, Wheels, find_local_model
+from treadle.models.downloads.catalogue import LOCAL_MODELS, HubFile, Wheels, find_local_model
 
 
-@pytest.mark.parametrize("model", ENTRIES, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", LOCAL_MODELS, ids=lambda model: model.name)
 def test_an_entry_says_all_that_is_needed_to_recognise_its_file(model):
     assert find_local_model(model.name) is model
     assert model.size > 0
@@ -18,7 +18,7 @@ def test_an_entry_says_all_that_is_needed_to_recognise_its_file(model):
     assert model.sources
 
 
-@pytest.mark.parametrize("model", ENTRIES, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", LOCAL_MODELS, ids=lambda model: model.name)
 def test_the_parts_in_wheels_make_the_whole(model):
     for source in model.sources:
         match source:
@@ -31,7 +31,7 @@ def test_the_parts_in_wheels_make_the_whole(model):
 
 
 def test_names_and_files_are_unique():
-    assert len({model.name for model in ENTRIES}) == len({model.file for model in ENTRIES}) == len(ENTRIES)
+    assert len({model.name for model in LOCAL_MODELS}) == len({model.file for model in LOCAL_MODELS}) == len(LOCAL_MODELS)
 
 
 def test_an_unknown_name_gets_those_there_are():

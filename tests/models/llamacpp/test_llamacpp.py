@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from local import smollm
 from treadle import Agent, Options, tool
@@ -41,12 +42,22 @@ def asked(words="Say hello.", instructions="", options=SHORT):
 
 
 def test_it_answers_and_says_what_that_took():
-    loaded = []
-    deltas = ask(model(on_load=loaded.append), asked())
+    deltas = ask(model(), asked())
     assert text_in(deltas)
     assert deltas[-1].usage.output_tokens > 0
-    assert loaded[-1] == 1.0
-    assert all(0 <= share <= 1 for share in loaded)
+
+
+def test_it_reports_how_far_it_is_with_loading_reading_and_writing():
+    reported = []
+    wordy = Options(temperature=0, max_tokens=400)
+    request = replace(asked("Count. " * 300, instructions=LONG, options=wordy), progress=reported.append)
+    ask(model(), request)
+    stages = [progress.stage for progress in reported]
+    assert list(dict.fromkeys(stages)) == ["loading", "reading", "writing"]
+    assert (reported[stages.index("reading") - 1].done, reported[stages.index("reading") - 1].total) == (1.0, 1)
+    read = [progress for progress in reported if progress.stage == "reading"]
+    assert all(0 <= progress.done <= progress.total for progress in read)
+    assert {progress.done == progress.total for progress in read} == {True, False}  # the instructions, and then the rest
 
 
 def test_held_to_calls_it_makes_a_correct_one_and_finishes_the_run():

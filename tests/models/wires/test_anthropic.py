@@ -246,7 +246,7 @@ def test_stop_reasons():
         ("pause_turn", "paused"),
         ("something_newer", "done"),
         ("max_tokens", "length"),
-        ("model_context_window_exceeded", "length"),
+        ("model_context_window_exceeded", "window"),
         ("refusal", "filtered"),
     ):
         assert heard(*block(0, {"type": "text", "text": "hi"}), *over(reason))[-1].finish == finish

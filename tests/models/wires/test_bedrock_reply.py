@@ -178,7 +178,7 @@ def test_an_unreadable_call_is_done_when_another_block_begins():
         ("stop_sequence", "done"),
         ("something_newer", "done"),
         ("max_tokens", "length"),
-        ("model_context_window_exceeded", "length"),
+        ("model_context_window_exceeded", "window"),
         ("guardrail_intervened", "filtered"),
         ("content_filtered", "filtered"),
     ],

@@ -335,7 +335,6 @@ def test_further_fields_join_what_is_there():
         "tools": [{"googleSearch": {}}],
         "toolConfig": {"includeServerSideToolInvocations": True},
         "store": False,
-        "contents": [],
     }
     body = sent(request(tools=(NOW,), options=Options(temperature=0.5, tool_choice="auto", extra=extra)))
     assert body["safetySettings"] == extra["safetySettings"]

@@ -8,7 +8,7 @@ import wire
 from treadle.core.calls import Call, Result, Written
 from treadle.core.errors import MissingKey, ModelUnavailable
 from treadle.core.messages import Message, Text, Thinking, person_message
-from treadle.core.requests import CallDelta, Options, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
+from treadle.core.requests import CallDelta, Options, Progress, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.models.wires.openai import OPENAI_URL, OpenAI, from_name
 from wire import WireServer, ask, calls_in, events, hear, raw, request, text_in, thinking_in
 
@@ -375,3 +375,16 @@ def test_a_whole_reply_tells_it_too():
 
 def test_no_word_at_all_might_have_been_nothing():
     assert heard({"choices": [{"delta": {"content": "a"}, "logprobs": {"content": []}}]}, delta("stop"))[-1].chances == {}
+
+
+def test_llama_cpp_says_how_far_it_is_with_the_prompt():
+    read = {"prompt_progress": {"total": 1000, "cache": 200, "processed": 600, "time_ms": 7}}
+    first = {"choices": [{"delta": {"role": "assistant", "content": ""}}], **read}
+    last = {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    reported = []
+    with WireServer([events(first, last), events(first, last)]) as server:
+        model = OpenAI("m", base_url=f"{server.url}/v1")
+        assert text_in(ask(model, request(progress=reported.append))) == "Hi"
+        assert text_in(ask(model)) == "Hi"  # nobody wants to know
+    assert reported[0] == Progress("reading", 400, 800)
+    assert [progress.stage for progress in reported] == ["reading", "writing"]

@@ -3,16 +3,15 @@
 import asyncio
 import json
 import threading
+from functools import cache
 from typing import Literal, get_args, get_origin, get_type_hints
 
-import openai
 import pytest
-from openai.types.responses import ResponseError, ResponseStreamEvent, response_input_item_param, response_output_item
-from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming, ResponseCreateParamsStreaming
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 import wire
 from local import smollm
+from packages import Deferred
 from treadle import Agent, tool
 from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import ContextTooLong, ModelRefused, ModelUnavailable, ReplyBroken
@@ -52,6 +51,10 @@ from wire import (
     thinking_in,
 )
 from wire.script import Used
+
+openai = Deferred("openai")
+openai_types = Deferred("openai.types.responses")
+openai_params = Deferred("openai.types.responses.response_create_params")
 
 both = pytest.mark.parametrize("stream", [True, False])
 
@@ -314,7 +317,6 @@ def test_extra_fields_join_objects_and_lists_and_replace_the_rest():
         "service_tier": None,
         "truncation": "auto",
         "stream": "no",
-        "input": "no",
     }
     options = Options(reasoning="high", service_tier="flex", extra=extra)
     body = sent(request(options=options, tools=(ADD,), shape={"type": "object"}))
@@ -406,16 +408,17 @@ def test_other_tools_and_options_are_told_when_they_change():
 
 # What the types of OpenAI's client say of it
 
-_STRICT = ConfigDict(extra="forbid", strict=True)
-_PARAMS = {
-    True: TypeAdapter(list[ResponseCreateParamsStreaming], config=_STRICT),
-    False: TypeAdapter(list[ResponseCreateParamsNonStreaming], config=_STRICT),
-}
+
+@cache
+def params(stream):
+    """The type of a request's body."""
+    kind = openai_params.ResponseCreateParamsStreaming if stream else openai_params.ResponseCreateParamsNonStreaming
+    return TypeAdapter(list[kind], config=ConfigDict(extra="forbid", strict=True))
 
 
 def checked(body, stream=True):
     """The body as the types of the client have it: no field that they don't know, none missing, all of the right type."""
-    return _plain(_PARAMS[stream].validate_python([body])[0])
+    return _plain(params(stream).validate_python([body])[0])
 
 
 def _plain(value):
@@ -511,7 +514,7 @@ def test_the_events_of_the_server_of_these_tests_are_those_of_openai(scripted):
     with WireServer([scripted]) as server:
         ask(wire.model(server, "responses"))
     payloads = [line[6:] for sent in server.sent for line in sent.data.split(b"\n") if line.startswith(b"data: ")]
-    known = TypeAdapter(ResponseStreamEvent)
+    known = TypeAdapter(openai_types.ResponseStreamEvent)
     found = [known.validate_json(payload) for payload in payloads]
     assert [event.sequence_number for event in found] == list(range(len(found)))
     assert [event.type for event in found] == [json.loads(payload)["type"] for payload in payloads]
@@ -554,7 +557,9 @@ def test_words_thinking_and_calls_arrive_in_order(stream):
     assert kinds == [ThinkingDelta, Opaque, TextDelta, CallDelta, CallDone, ReplyEnded]
     for one in calls_in(deltas):
         assert deltas.index(CallDelta(one.id, one.name)) < deltas.index(CallDone(one))
-    assert deltas[-1] == ReplyEnded("calls", Usage(requests=1, input_tokens=100, output_tokens=20), "openai:wired")
+    assert deltas[-1] == ReplyEnded(
+        "calls", Usage(requests=1, input_tokens=100, output_tokens=20), "openai:wired", response_model="wired-0613"
+    )
 
 
 def test_three_rounds_of_a_run_send_every_reasoning_item_back_where_it_was():
@@ -661,8 +666,8 @@ def _literals(annotation):
 
 
 def test_no_item_that_openai_sends_goes_back_with_a_field_that_it_does_not_take():
-    outputs = _known_fields(get_args(response_output_item.ResponseOutputItem)[0])
-    inputs = _known_fields(response_input_item_param.ResponseInputItemParam)
+    outputs = _known_fields(get_args(openai_types.response_output_item.ResponseOutputItem)[0])
+    inputs = _known_fields(openai_types.response_input_item_param.ResponseInputItemParam)
     opaque_kinds = set(outputs) - {"message", "function_call"}
     assert len(opaque_kinds) > 20
     for kind in opaque_kinds:
@@ -989,7 +994,7 @@ def test_a_stream_that_ends_without_saying_why_is_broken():
 
 
 def test_every_code_that_openai_knows_is_either_worth_another_try_or_not():
-    codes = get_args(ResponseError.model_fields["code"].annotation)
+    codes = get_args(openai_types.ResponseError.model_fields["code"].annotation)
     retryable = set()
     for code in codes:
         _, error = failed(text(0, "hi"), over("failed", error={"code": code, "message": "no"}))

@@ -2,13 +2,14 @@
 
 from contextlib import contextmanager
 
-import anthropic
-import openai
-
+from packages import Deferred
 from server.running import Serving, assistant
 from treadle import FunctionToolset, allow, tool
 from treadle.core.requests import Usage
 from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply
+
+anthropic = Deferred("anthropic")
+openai = Deferred("openai")
 
 MODEL = "rivers"
 

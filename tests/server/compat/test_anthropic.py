@@ -2,16 +2,18 @@
 
 import asyncio
 
-import anthropic
 import pytest
 from pydantic import BaseModel
 
+from packages import Deferred
 from server.compat.clients import MODEL, Done, anthropic_client, anthropic_tool, asked, rivers, user
 from server.running import Serving
 from treadle.core.errors import ContextTooLong, ModelRefused, ModelUnavailable
 from treadle.core.requests import TextDelta, Usage
 from treadle.loop.limits import Limits
 from treadle.models.scripted import Scripted, ScriptedReply
+
+anthropic = Deferred("anthropic")
 
 ONE_TRY = rivers(limits=Limits(tries=1))
 

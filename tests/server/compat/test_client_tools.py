@@ -4,9 +4,9 @@ import asyncio
 import sqlite3
 import threading
 
-import openai
 import pytest
 
+from packages import Deferred
 from server.compat.clients import (
     MODEL,
     Done,
@@ -20,12 +20,15 @@ from server.compat.clients import (
     user,
 )
 from server.running import Serving, assistant
-from treadle import PlanStep, allow
+from treadle import allow
 from treadle.core.calls import Result
 from treadle.core.errors import ModelRefused
 from treadle.core.requests import Traits, Usage
 from treadle.guard.trust import wrap_untrusted
 from treadle.models.scripted import Scripted, ScriptedReply
+from treadle.plans import PlanStep
+
+openai = Deferred("openai")
 
 TOOLS = [openai_tool()]
 BONN = {"city": "Bonn"}

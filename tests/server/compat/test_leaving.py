@@ -6,11 +6,10 @@ import threading
 import time
 from contextlib import closing
 
-import anthropic
-import openai
 import pytest
 from starlette.applications import Starlette
 
+from packages import Deferred
 from server.compat.clients import MODEL, asked, openai_client, openai_tool, rivers, user
 from server.running import host
 from treadle import FunctionToolset, allow, open_home, tool
@@ -21,6 +20,9 @@ from treadle.home import close_home
 from treadle.models.scripted import Scripted
 from treadle.server.compat.routes import compat_routes
 from treadle.server.uvicorn_server import TreadleServer, listen
+
+anthropic = Deferred("anthropic")
+openai = Deferred("openai")
 
 PATIENCE = 20  # seconds
 

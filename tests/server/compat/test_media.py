@@ -4,11 +4,10 @@ import sqlite3
 from base64 import b64encode
 from hashlib import sha256
 
-import anthropic
-import openai
 import pytest
 
 from attachments import PDF, png, wav
+from packages import Deferred
 from server.compat.clients import MODEL, anthropic_client, anthropic_tool, asked, openai_client, rivers, user
 from server.running import Serving
 from treadle.core.calls import Call, Media, Result
@@ -20,6 +19,9 @@ from treadle.loop.limits import Limits
 from treadle.models.scripted import Scripted
 from treadle.server.compat.turn_request import find_results
 from treadle.stores.blobs import FileBlobs
+
+anthropic = Deferred("anthropic")
+openai = Deferred("openai")
 
 IMAGE = Media("image/png", sha256(png()).hexdigest(), len(png()))
 BONN = {"city": "Bonn"}

@@ -3,16 +3,18 @@
 import asyncio
 import json
 
-import openai
 import pytest
 from pydantic import BaseModel
 
+from packages import Deferred
 from server.compat.clients import MODEL, Done, asked, openai_client, openai_tool, rivers, several, user
 from server.running import Serving
 from treadle.core.errors import ContextTooLong, ModelRefused, ModelUnavailable
 from treadle.core.requests import ReplyEnded, TextDelta, Usage
 from treadle.loop.limits import Limits
 from treadle.models.scripted import Scripted, ScriptedReply
+
+openai = Deferred("openai")
 
 ONE_TRY = rivers(limits=Limits(tries=1))
 
@@ -93,7 +95,7 @@ def test_how_to_write_is_handed_on(tmp_path):
 
 def test_how_a_reply_ended_is_told(tmp_path):
     with openai_client(tmp_path, ScriptedReply("too lo", finish="length"), ScriptedReply("no", finish="filtered")) as (client, _):
-        assert complete(client, user("Hi.")).choices[0].finish_reason == "length"
+        assert complete(client, user("Hi."), max_tokens=2).choices[0].finish_reason == "length"
         assert complete(client, user("Hi.")).choices[0].finish_reason == "content_filter"
 
 

@@ -2,15 +2,17 @@
 
 from contextlib import contextmanager
 
-import anthropic
-import openai
 import pytest
 
+from packages import Deferred
 from server.compat.clients import MODEL, asked, openai_tool, rivers, user
 from server.running import Serving
 from treadle.models.scripted import Scripted
 from treadle.stores.accounts import Allowance
 from treadle.stores.users import Users
+
+anthropic = Deferred("anthropic")
+openai = Deferred("openai")
 
 
 @contextmanager

@@ -3,15 +3,17 @@
 import asyncio
 
 import aiohttp
-import openai
 import pytest
 
+from packages import Deferred
 from server.compat.clients import MODEL, anthropic_client, openai_client, rivers, user
 from server.running import Serving
 from treadle.core.errors import ModelUnavailable
 from treadle.core.requests import ReplyEnded, TextDelta
 from treadle.loop.limits import Limits
 from treadle.models.scripted import Scripted
+
+openai = Deferred("openai")
 
 PATIENT = rivers(limits=Limits(backoff=0.0))
 BROKEN = [TextDelta("The Rhine "), TextDelta("is 1233 km "), ModelUnavailable("The connection is lost.")]

@@ -2,10 +2,10 @@
 
 import asyncio
 
-import anthropic
 import pytest
 from msgspec.structs import replace
 
+from packages import Deferred
 from server.compat.clients import MODEL, anthropic_client, asked, openai_client, openai_tool, rivers, several, user
 from server.running import host
 from treadle import Agent, FunctionToolset, RunContext, ToolProblem, tool
@@ -22,6 +22,8 @@ from treadle.server.compat.turn_request import CompatTurnRequest, find_results
 from treadle.server.compat.turns import TurnManager
 from treadle.server.limits import RunLimiter
 from treadle.stores.accounts import Allowance, User
+
+anthropic = Deferred("anthropic")
 
 HI = CompatTurnRequest(MODEL, (person_message("Hi."),))
 WEATHER = (ToolSpec("weather", "", {"type": "object"}),)

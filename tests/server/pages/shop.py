@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from server.running import assistant, panel
-from treadle import Assistant, FunctionToolset, Scripted, ToolProblem, ask, tool
+from treadle import FunctionToolset, ToolProblem, ask, tool
+from treadle.assistant import Assistant
 from treadle.core.requests import Delta, ReplyEnded, TextDelta, Usage
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
 
 BAD = "<img src=x onerror=window.taken=1>"
 QUESTIONS = ("How many lamps are there?", "Order ten lamps.")

@@ -37,7 +37,7 @@ def test_calls_are_accounted_for_and_the_chain_is_verified(serve, visit):
         assert sorted(await page.evaluate(NAMES)) == ["count_items", "next_delivery", "price_of"]
         await page.click("#verify")
         await page.wait_for("!!document.querySelector('#verified .notice.good')")
-        assert await page.text("#verified") == "The chain holds: 3 records, each as it was written."
+        assert await page.text("#verified") == "Verified: 3 records, none altered."
         await page.click(".record summary")
         assert "lamp" in await page.text(".record[open] .arguments")
         await page.click("#tool")
@@ -67,7 +67,7 @@ def test_older_records_come_when_they_are_asked_for_and_can_be_picked_by_user_an
         await page.wait_for(f"({NAMES}).join() === 'tool_7'")
         await page.click("#run")
         await page.write("r8")
-        await page.wait_for("document.querySelector('#said').innerText === 'No record is like this.'")
+        await page.wait_for("document.querySelector('#said').innerText === 'No matching records.'")
 
     with serve(clerk()) as server:
         visit(f"{server.url}/audit", look)
@@ -93,9 +93,9 @@ def test_a_chain_that_was_tampered_with_is_told_where(serve, visit, tmp_path):
 def test_where_no_tool_was_called_that_is_said(serve, visit):
     async def look(page):
         await page.wait_for(READY)
-        assert await page.text("#said") == "No tool was called yet."
+        assert await page.text("#said") == "No tool calls yet."
         await page.click("#verify")
-        await page.wait_for("document.querySelector('#verified').innerText.includes('There is no record yet')")
+        await page.wait_for("document.querySelector('#verified').innerText.includes('No records yet')")
 
     with serve(clerk()) as server:
         visit(f"{server.url}/audit", look)

@@ -18,9 +18,9 @@ def test_every_page_is_reached_from_every_other_and_says_which_it_is(standing, v
         for path, title in PAGES.items():
             await page.click(f"nav a[href='{path}']")
             await page.wait_for(
-                f"location.pathname === {path!r} && document.querySelector('#panels') && !document.querySelector('#panels').hidden"
+                f"location.pathname === {path!r} && document.title === '{title} · Treadle' && "
+                "document.querySelector('#panels') && !document.querySelector('#panels').hidden"
             )
-            assert await page.evaluate("document.title") == f"{title} · Treadle"
             assert await page.evaluate("[...document.querySelectorAll('[aria-current=page]')].map(each => each.pathname)") == [path]
             assert await page.evaluate("document.querySelectorAll('h1').length") == 1
         await page.click("#panels summary")

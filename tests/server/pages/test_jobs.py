@@ -22,7 +22,7 @@ def test_jobs_are_listed_and_one_is_cancelled(serve, visit, tmp_path):
         assert await page.evaluate(TITLES) == [f"Order {BAD}", "Count the lamps"]
         assert "It waits for an approval." in await page.text("#jobs")
         words = await page.evaluate("[...document.querySelectorAll('#jobs button')].map(each => each.firstChild.textContent)")
-        assert words == ["Cancel", "Resume", "Delete"]
+        assert words == ["Stop", "Resume", "Delete"]
         await page.click("#jobs button")
         await page.click("dialog button[value=yes]")
         await page.wait_for("document.querySelector('#jobs .mark').innerText === 'cancelled'")

@@ -74,7 +74,7 @@ def test_what_waits_is_decided_here_and_the_run_goes_on(serve, visit, shop):
         await page.wait_for("document.querySelector('#about').innerText.includes('answered')")
         await page.wait_for(f"{CURRENT} === 'Finished'")
         assert shop.ordered == [("lamp", 10)]
-        assert "Somebody approved order_items." in await page.text("#then")
+        assert "Someone approved order_items." in await page.text("#then")
         await page.click("#doings a")
         await page.wait_for("document.querySelectorAll('.turn').length === 1 && location.pathname === '/'")
         assert "Done." in await page.text(".answer")

@@ -34,9 +34,9 @@ def test_runs_are_listed_searched_and_picked_and_one_leads_to_its_page(serve, vi
         await pick(page, "search", "")
         await pick(page, "status", "waiting")
         await page.wait_for(f"({TITLES}).join() === 'Order lamps.'")
-        assert await page.evaluate(STATE) == "waits for you"
+        assert await page.evaluate(STATE) == "waiting for you"
         await pick(page, "assistant", "courses")
-        await page.wait_for("document.querySelector('#said').innerText === 'No run is like this.'")
+        await page.wait_for("document.querySelector('#said').innerText === 'No matching runs.'")
         await pick(page, "assistant", "shop")
         await page.click("#runs .title")
         await page.wait_for(
@@ -71,13 +71,13 @@ def test_what_is_under_way_changes_while_one_looks(serve, visit):
 
     async def look(page):
         await page.wait_for(READY)
-        assert await page.text("#said") == "Nothing was asked yet."
+        assert await page.text("#said") == "No runs yet."
         body = '{assistant: "shop", message: "How many?"}'
         run = await page.evaluate(
             f"import('/static/treadle.js').then(({{ask}}) => ask('/api/runs', {body})).then(said => said.run_id)"
         )
         await page.evaluate(AGAIN)
-        await page.wait_for(f"{STATE} === 'under way'")
+        await page.wait_for(f"{STATE} === 'open'")
         held.free()
         held.free()
         await page.wait_for(f"fetch('/api/runs/{run}').then(said => said.json()).then(({{run}}) => run.status === 'answered')")

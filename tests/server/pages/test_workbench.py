@@ -27,7 +27,7 @@ LANES = """[...document.querySelectorAll('.lane')].map(each => [each.querySelect
     took: each.querySelector('.took').innerText,
 }])"""
 TOOK = """Promise.all([fetch(`/api/runs/${new URLSearchParams(location.search).get('run')}`).then(said => said.json()),
-    import('/static/calls.js')]).then(([{entries}, {lasting}]) => entries.filter(({kind}) => kind === 'returned')
+    import('/static/format.js')]).then(([{entries}, {lasting}]) => entries.filter(({kind}) => kind === 'returned')
     .map(({result, seconds}) => [result.name, [seconds, lasting(seconds)]]))"""
 COUNT = "(document.querySelector('#waiting').hidden ? 0 : parseInt(document.querySelector('#waiting').innerText))"
 BROKEN = ("network: net::", "network: Failed to load resource", "net::ERR")
@@ -56,7 +56,7 @@ def test_an_assistant_is_chosen_asked_and_answers_with_its_calls(serve, visit, s
         assert await page.evaluate(STATES) == [["count_items", "done"], ["price_of", "done"], ["next_delivery", "failed"]]
         assert await page.evaluate("window.taken") is None
         await page.click(".call summary")
-        assert "item\nlamp\nWhat came back\n3" in (await page.text(".call .inside")).replace("\n\n", "\n")
+        assert "item\nlamp\nResult\n3" in (await page.text(".call .inside")).replace("\n\n", "\n")
         assert await page.text(".facts") == f"{(await page.text('.facts')).split(' · ')[0]} · 30 tokens · $0.0040"
         assert await page.text("#subject strong") == "Shop"
 
@@ -125,7 +125,7 @@ def test_what_a_call_would_do_is_shown_changed_and_approved(serve, visit, shop):
         assert await page.evaluate("document.activeElement === document.querySelector('.approval')")
         await page.wait_for(f"{COUNT} === 1")
         await page.click(".approval .edit")
-        for words, problem in (('{"item": ', "This is no JSON"), ("[1]", "This has to be an object")):
+        for words, problem in (('{"item": ', "Invalid JSON"), ("[1]", "This has to be an object")):
             await page.evaluate(f"document.querySelector('.json').value = {words!r}")
             await page.click(".approval .approve")
             assert problem in await page.text(".approval .field .bad")
@@ -212,7 +212,7 @@ def test_an_answer_that_was_given_at_a_limit_is_an_answer(visit, tmp_path):
         await page.click("#journal")
         await page.wait_for("document.querySelector('#then .part:last-child .words')?.innerText === '7 m.'")
         assert await page.evaluate("document.querySelector('#then .notice')") is None
-        assert await page.text("#about .mark") == "at a limit"
+        assert await page.text("#about .mark") == "limit reached"
 
     with Serving(tmp_path, [rivers], clerk(calls(("depth", {"river": "Elbe"})), "7 m.")) as server:
         visit(f"{server.url}/", look)
@@ -233,6 +233,61 @@ def test_stopping_stops_the_run_itself(serve, visit):
         assert said["run"]["status"] == "cancelled"
 
     with serve(clerk(held)) as server:
+        visit(f"{server.url}/", look)
+
+
+SAID = "[...document.querySelectorAll('.turns .said p')].map(each => each.innerText)"
+
+
+def test_a_message_during_an_answer_waits_for_its_end_and_is_answered_in_the_same_turn(serve, visit):
+    held = Held("One, ", "two.")
+
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        held.free()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One,'")
+        await ask(page, "Backwards, please.")
+        await page.wait_for("document.querySelector('.pending .said p')?.innerText === 'Backwards, please.'")
+        assert await page.evaluate("document.querySelector('#message').value") == ""
+        run = await page.evaluate(RUN)
+        await page.wait_for(f"fetch('/api/runs/{run}').then(a => a.json()).then(a => a.entries.some(e => e.kind === 'steered'))")
+        held.free()
+        await page.wait_for(DONE.format(1))
+        assert await page.evaluate("document.querySelectorAll('.pending .said').length") == 0
+        for _ in range(2):
+            assert await page.evaluate(SAID) == ["Count.", "Backwards, please."]
+            assert await page.evaluate("[...document.querySelectorAll('.words')].map(each => each.innerText)") == [
+                "One, two.",
+                "Two, one.",
+            ]
+            assert await page.evaluate("document.querySelectorAll('.turn').length") == 1
+            await page.go(await page.evaluate("location.href"))
+            await page.wait_for("document.querySelectorAll('.words').length === 2")
+
+    with serve(clerk(held, "Two, one.")) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_an_answer_is_regenerated_and_a_message_edited_in_runs_of_their_own(serve, visit):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        await page.wait_for(DONE.format(1))
+        first = await page.evaluate(RUN)
+        await page.click(".regenerate button")
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One, two, three.'")
+        second = await page.evaluate(RUN)
+        await page.click(".said .edit")
+        await page.write(" To four.")
+        await page.click(".editing button")
+        await page.wait_for("document.querySelector('.words')?.innerText === 'Four.'")
+        assert await page.evaluate(SAID) == ["Count. To four."]
+        assert len({first, second, await page.evaluate(RUN)}) == 3
+        await page.go(f"{server.url}/?run={first}")
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One, two.'")
+
+    with serve(clerk("One, two.", "One, two, three.", "Four.")) as server:
         visit(f"{server.url}/", look)
 
 
@@ -302,7 +357,7 @@ def test_what_an_agent_does_for_another_is_told_in_its_card(visit, tmp_path):
         await page.wait_for(DONE.format(1))
         assert await page.evaluate(STATES) == [["dive", "done"]]
         await page.click(".call summary")
-        assert "How far it is\nUsing depth" in (await page.text(".call .inside")).replace("\n\n", "\n")
+        assert "Progress\nUsing depth" in (await page.text(".call .inside")).replace("\n\n", "\n")
         assert await page.evaluate("[...document.querySelectorAll('.words')].map(each => each.innerText)") == ["", "It is 7 m."]
 
     with Serving(tmp_path, [rivers], clerk(calls(("dive", {"prompt": "How deep is the Elbe?"})), "It is 7 m.")) as server:

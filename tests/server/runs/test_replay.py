@@ -1,7 +1,11 @@
 """Journals told as events."""
 
-import pytest
+import asyncio
 
+import pytest
+from msgspec.structs import replace
+
+from treadle import Agent, tool
 from treadle.core.calls import Allow, Ask, Call, Deny, Result, Written
 from treadle.core.entries import (
     Approved,
@@ -19,12 +23,15 @@ from treadle.core.entries import (
     Said,
     Shortened,
     Started,
+    UngroundedValue,
 )
 from treadle.core.messages import Text, Thinking
-from treadle.core.requests import Usage
+from treadle.core.requests import ToolDecision, Usage
 from treadle.guard.policy import digest_arguments
 from treadle.server.runs.events import MAX_CONTENT
 from treadle.server.runs.replay import all_events, events_from_journal, find_pending_approvals, reply_from_journal
+from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted, calls
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -39,8 +46,6 @@ def journal(*entries):
 
 
 def _at(entry, at):
-    from msgspec.structs import replace
-
     return replace(entry, at=at)
 
 
@@ -164,6 +169,17 @@ def test_what_is_answered_after_a_turn_ended_comes_before_the_reply():
     assert (events[-1].stopped, events[-1].approvals) == ("waiting", ())
 
 
+def test_a_decision_against_calling_and_an_answer_that_is_asked_for_again_are_told():
+    doubtful = (UngroundedValue(0, 2, "17", "number"),)
+    decided = Replied(parts=(Text("17"),), usage=Usage(requests=1), decision=ToolDecision(0.34, called=False))
+    finished = Finished(stopped="answered", text="17", ungrounded=doubtful)
+    journals = journal(Said(text="x"), decided, Noted(text="n", ungrounded=doubtful), replace(decided, decision=None), finished)
+    events = all_events("r", journals)
+    assert [name for name in names(events) if name in ("no_tool_fit", "answer_ungrounded")] == ["no_tool_fit", "answer_ungrounded"]
+    assert (events[3].probability, events[6].values) == (0.34, doubtful)
+    assert (events[-1].message, events[-1].ungrounded) == ("17", doubtful)
+
+
 def test_what_no_event_tells_of_is_not_told():
     silent = [Noted(text="n"), Shortened(call_ids=()), Called(call=Call("c1.1", "look", {}), within="c1"), Resumed()]
     assert names(events_from_journal("r", journal(Said(text="x"), *silent))) == ["run_started", "said", "run_started"]
@@ -209,3 +225,23 @@ def test_how_a_run_stands_is_its_last_word():
     assert (reply_from_journal("r", journals).stopped, reply_from_journal("r", journals).approvals) == ("open", ())
     failed = journal(Said(text="x"), Finished(stopped="failed", reason="No."))
     assert (reply_from_journal("r", failed).stopped, reply_from_journal("r", failed).reason) == ("failed", "No.")
+
+
+def test_events_of_nested_agents_have_the_path_that_they_had_when_they_were_published():
+    @tool(effect="read")
+    async def look() -> str:
+        """Look."""
+        return "5"
+
+    async def tale():
+        journal, live = MemoryJournal(), []
+        inner = Agent(Scripted(calls(("look", {})), "Looked."), tools=[look], name="inner")
+        middle = Agent(Scripted(calls(("inner", {"prompt": "Look."})), "Asked."), tools=[inner.as_tool()], name="middle")
+        outer = Agent(Scripted(calls(("middle", {"prompt": "Ask."})), "Done."), tools=[middle.as_tool()])
+        await outer.run("Go.", run_id="r", journal=journal, watchers=[live.append])
+        return live, {each: await journal.read(each) for each in ("r", *await journal.children("r"))}
+
+    live, journals = asyncio.run(tale())
+    told = {(event.run_id, event.path) for event in live}
+    assert len(told) == 3
+    assert {(event.run_id, getattr(event, "path", ())) for event in events_from_journal("r", journals)} == told

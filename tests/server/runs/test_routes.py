@@ -60,7 +60,7 @@ def test_the_events_of_a_turn_come_instead_where_they_are_wanted(tmp_path):
     assert names(told).count("reply") == 1
     assert (reply["event"], reply["message"], reply["stopped"], reply["approvals"]) == ("reply", "It is four deep.", "answered", [])
     assert sorted(reply) == sorted(
-        ["event", "run_id", "message", "stopped", "reason", "approvals", "tokens_used", "cost", "seconds", "data"]
+        ["event", "run_id", "message", "stopped", "reason", "ungrounded", "approvals", "tokens_used", "cost", "seconds", "data"]
     )
 
 

@@ -27,7 +27,7 @@ from treadle.server.runs.live_turns import BroadcastRetention, LiveTurns, Pendin
 from treadle.server.runs.sse import EventCursor, open_stream, parse_cursor, stream_lines
 from treadle.stores.journal import DatabaseJournal
 
-PASSING = {"call_progressed", "model_retried"}  # no entry tells of these
+PASSING = {"call_progressed", "call_retried", "model_retried"}  # no entry tells of these
 
 
 @tool(effect="read")

@@ -8,8 +8,7 @@ from server.pages.kept import left_behind
 from server.pages.shop import Shop
 from server.running import Serving
 from server.runs.asking import names, with_server
-from treadle import Scripted
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
 
 PATH = "/api/runs/r/approvals/c1"
 

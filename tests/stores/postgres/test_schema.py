@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from cli.forkserver import Forked
-from treadle import Agent, Runs, Scripted, tool
+from treadle import Agent, Runs, tool
 from treadle.core.entries import Opened
 from treadle.core.errors import JournalError
 from treadle.engine.setup import Services
@@ -20,6 +20,7 @@ from treadle.stores.journal import DatabaseJournal
 from treadle.stores.migration import migrations_of
 from treadle.stores.postgres.address import quote_identifier
 from treadle.stores.postgres.schema import MIGRATIONS, migrate_schema
+from treadle.testing import Scripted
 
 FORMATS = Path(__file__).parents[1] / "formats"
 STEPS = (

@@ -5,11 +5,12 @@ import asyncio
 import pytest
 
 from toolsets.checks.projects import PROJECTS, put
-from treadle import Agent, RunContext, Scripted, allow
+from treadle import Agent, RunContext, allow
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
 from treadle.models.scripted import calls
 from treadle.sandbox.values import Bounds
+from treadle.testing import Scripted
 from treadle.toolsets.checks.tools import check_tools
 
 

@@ -6,10 +6,11 @@ import subprocess
 
 import pytest
 
-from treadle import Agent, Scripted, allow
+from treadle import Agent, allow
 from treadle.core.errors import ToolProblem
 from treadle.models.calling.flat_tools import flatten_tools
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.toolsets.git.commit import Identity
 from treadle.toolsets.git.problems import GitFailed, GitRefused, NoGit, NoRepository
 from treadle.toolsets.git.sandboxed import SandboxedGit

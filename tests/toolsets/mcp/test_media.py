@@ -7,8 +7,9 @@ import pytest
 from mcp.types import AudioContent, CallToolResult, ImageContent, TextContent
 
 from attachments import png
-from treadle import Agent, Audio, Call, Document, Image, RunContext, Scripted, ToolResult, allow
+from treadle import Agent, Audio, Call, Document, Image, RunContext, ToolResult, allow
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.toolsets.mcp import mcp_tools
 from treadle.toolsets.mcp.content import result_to_text, to_tool_result
 

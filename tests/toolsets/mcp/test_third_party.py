@@ -3,8 +3,9 @@
 import asyncio
 import sys
 
-from treadle import Agent, Scripted
+from treadle import Agent
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.toolsets.mcp import ApprovalStore, McpServer, mcp_tools
 
 TIME = McpServer("time", command=(sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC"), trusted=True)

@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
-from treadle import Agent, RunContext, Scripted, allow
+from treadle import Agent, RunContext, allow
 from treadle.core.calls import Call
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted
 from treadle.toolsets.mcp import ApprovalStore, McpServer, mcp_tools
 from treadle.toolsets.mcp.toolset import MAX_CONNECTIONS
 
@@ -60,14 +61,16 @@ asyncio.run(main())
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_the_sdk_is_imported_only_when_it_is_needed():
-    code = """
+@pytest.mark.parametrize("missing", ["mcp", "anyio"])
+def test_the_sdk_is_imported_only_when_it_is_needed(missing):
+    code = f"""
 import sys
-from treadle import Agent, Scripted
+from treadle import Agent
+from treadle.testing import Scripted
 from treadle.toolsets.mcp import McpServer, mcp_tools
 agent = Agent(Scripted("x"), tools=[mcp_tools(McpServer("s", command=("x",)))])
-assert not {"mcp", "mcp_types", "pydantic", "httpx2"} & {*sys.modules}
-sys.modules["mcp"] = None
+assert not {{"mcp", "mcp_types", "pydantic", "httpx2"}} & {{*sys.modules}}
+sys.modules[{missing!r}] = None
 agent.run_sync("x")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

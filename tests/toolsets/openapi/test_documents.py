@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from properties import examples
 from toolsets.openapi.conftest import document, serving
-from treadle import Agent, RunContext, Scripted
+from treadle import Agent, RunContext
 from treadle.core.calls import Call
 from treadle.core.errors import SettingsError, ToolProblem
+from treadle.testing import Scripted
 from treadle.toolsets.openapi import document as reading
 from treadle.toolsets.openapi import openapi_tools
 

@@ -8,8 +8,9 @@ import pytest
 from aiohttp import web
 
 from toolsets.openapi.conftest import document, serving
-from treadle import Agent, RunContext, Scripted
+from treadle import Agent, RunContext
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.toolsets.openapi import openapi_tools
 from treadle.toolsets.openapi.requests import OpenApiRequest
 from treadle.toolsets.openapi.security import RequestCredentials
@@ -113,6 +114,12 @@ def test_names_that_were_given_are_the_only_ones(call):
     assert "signed in" in made.result
     made = call(root({"oauth": []}), ("get", {}), context=context(shop_token=SECRET), credentials={"token": "shop_token"})
     assert made.request.headers["Authorization"] == f"Bearer {SECRET}"
+
+
+def test_an_empty_mapping_uses_no_credential_of_the_caller(call):
+    made = call(root({"bearerAuth": []}), ("get", {}), context=context(bearerAuth=SECRET, bearer=SECRET), credentials={})
+    assert "signed in (bearerAuth)" in made.result
+    assert made.server.requests == []
 
 
 def test_a_document_without_security_gets_a_credential_only_where_that_was_said(call):

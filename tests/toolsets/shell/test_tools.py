@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from treadle import Agent, RunContext, Scripted, allow
+from treadle import Agent, RunContext, allow
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
 from treadle.models.scripted import calls
 from treadle.sandbox.values import Bounds
+from treadle.testing import Scripted
 from treadle.toolsets.shell.tools import ProgressLines, shell_tools
 
 MIB = 1 << 20

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from treadle import Agent, RunContext, Scripted, allow
+from treadle import Agent, RunContext, allow
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
 from treadle.files.problems import (
@@ -21,6 +21,7 @@ from treadle.files.problems import (
 from treadle.files.workspace import Workspace
 from treadle.models.calling.flat_tools import flatten_tools
 from treadle.models.scripted import calls
+from treadle.testing import Scripted
 from treadle.toolsets.workspace.finder import Finder
 from treadle.toolsets.workspace.search import Search
 from treadle.toolsets.workspace.tools import workspace_tools

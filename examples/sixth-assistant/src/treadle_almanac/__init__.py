@@ -7,7 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from treadle import Assistant, Command, FunctionToolset, Host, Limits, Panel, lazy_import, tool
+from treadle import FunctionToolset, Limits, tool
+from treadle.assistant import Assistant, Command, Host, Panel, lazy_import
 from treadle_almanac.sky import GREENWICH, moon_of, sun_of
 
 

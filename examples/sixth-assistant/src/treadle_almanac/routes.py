@@ -6,7 +6,7 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from treadle import Host
+from treadle.assistant import Host
 from treadle.routes import get, routes_of
 from treadle_almanac.sky import GREENWICH, moon_of, sun_of
 

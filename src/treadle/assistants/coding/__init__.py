@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treadle import Assistant, Command, Host, Limits, Panel, Toolset, allow, lazy_import
+from treadle import Limits, Toolset, allow
+from treadle.assistant import Assistant, Command, Host, Panel, lazy_import
 from treadle.assistants.coding.settings import CodingSettings
 
 if TYPE_CHECKING:
-    from treadle import JobKind
+    from treadle.assistant import JobKind
 
 _INSTRUCTIONS = """\
 You help with the code in one folder, through your tools. Look before you change anything, and make the smallest change
@@ -20,7 +21,7 @@ that does it. Run the tests after a change. Nothing outside of the folder can be
 
 
 def _make_toolsets(host: Host) -> Sequence[Toolset]:
-    from treadle import settings_for
+    from treadle.assistant import settings_for
     from treadle.assistants.coding.tools import make_coding_toolset
 
     here = host.workspace
@@ -56,10 +57,12 @@ def _job_command(name: str, summary: str, more: str = "") -> Command:
 def _existing_job_command(name: str, module: str, summary: str, more: str = "") -> Command:
     """Return a command about an existing job: it shows, undoes or takes over what the job did."""
     function = f"treadle.assistants.coding.{module}:{name.replace('-', '_')}"
-    return Command(name, summary, lazy_import(function), lazy_import(f"{function}_arguments"), more)
+    common = ("model", "approval") if name == "follow-up" else ()
+    options = lazy_import(f"{function}_arguments")
+    return Command(name, summary, lazy_import(function), options, more, common=common, pages=name == "diff")
 
 
-_BRANCH = "It works on a branch of its own and can be undone; `treadle jobs` lists jobs."
+_BRANCH = "It works on its own branch and can be undone; `treadle jobs` lists jobs."
 
 assistant = Assistant(
     name="coding",
@@ -75,15 +78,15 @@ assistant = Assistant(
     questions=("Where is the retry logic, and is it tested?", "Which tests fail, and why?"),
     commands=(
         _job_command("build", "build something in this folder, tests included", _BRANCH),
-        _job_command("debug", "find and mend a bug in this folder", _BRANCH),
-        _job_command("review", "review a branch, a diff, or what isn't committed yet", "Nothing is changed."),
-        _job_command("triage", "find out why something goes wrong", "Nothing is changed."),
-        _existing_job_command("diff", "undo", "show what a job changed, and nothing else"),
-        _existing_job_command("undo", "undo", "take back what a job changed", "Without --all, its last change."),
-        _existing_job_command("patch", "finish", "write what a job changed as a patch, for git apply"),
-        _existing_job_command("merge", "finish", "merge a job's branch into the one it began from", "Nothing is pushed."),
+        _job_command("debug", "find and fix a bug in this folder", _BRANCH),
+        _job_command("review", "review a branch, a diff, or uncommitted changes", "Nothing is changed."),
+        _job_command("triage", "find the cause of a failure", "Nothing is changed."),
+        _existing_job_command("diff", "undo", "show what a job changed"),
+        _existing_job_command("undo", "undo", "undo what a job changed", "Without --all, only its last change."),
+        _existing_job_command("patch", "finish", "export what a job changed as a patch for git apply"),
+        _existing_job_command("merge", "finish", "merge a job's branch into the branch it started from", "Nothing is pushed."),
         _existing_job_command("pr", "finish", "push a job's branch and open a pull request, or write its description"),
-        _existing_job_command("follow-up", "finish", "go on from a job with a new one, which begins with a summary of it", _BRANCH),
+        _existing_job_command("follow-up", "finish", "continue a job with a new one, which starts with a summary of it", _BRANCH),
     ),
     routes=lazy_import("treadle.assistants.coding.routes:routes"),
     panel=Panel("Coding", Path(__file__).parent / "panel"),

@@ -9,7 +9,8 @@ from logging import getLogger
 
 from msgspec.structs import replace
 
-from treadle import Host, Job, Jobs, TreadleError, execute_job
+from treadle import TreadleError
+from treadle.assistant import Host, Job, Jobs, execute_job
 from treadle.assistants.coding.command import NAME
 from treadle.assistants.coding.job_kinds import CODING_JOB_KINDS, find_coding_job_kind
 

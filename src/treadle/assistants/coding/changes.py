@@ -7,8 +7,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Job, Jobs, SettingsError, settings_for
+from treadle.assistant import Job, Jobs, settings_for
 from treadle.assistants.coding.checkout import copy_repository_for, fetch_job_branch, has_private_copy, source_folder_of
+from treadle.errors import SettingsError
 from treadle.workspace import CheckpointChange, Checkpoints, commit_paths, read_repository
 
 

@@ -7,7 +7,8 @@ never changed: commits are fetched into their repository, on the job's branch.
 import re
 from pathlib import Path
 
-from treadle import Job, JobContext, Settings, SettingsError
+from treadle.assistant import Job, JobContext, Settings
+from treadle.errors import SettingsError
 from treadle.files import check_workspace
 from treadle.workspace import Repository, copy_repository, fetch_branch, read_repository
 

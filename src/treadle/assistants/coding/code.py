@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from treadle import extract_json
+from treadle.plans import extract_json
 
 _FENCE = re.compile(r"^(?P<ticks>`{3,}|~{3,})[^\n`]*\n(?P<code>.*?)(?:^(?P=ticks)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 

@@ -2,12 +2,11 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
-from asyncio import CancelledError
 from pathlib import Path
 
 import msgspec
 
-from treadle import Host, Job, JobKind, Jobs, SettingsError, Terminal, execute_job, model_spec, settings_for
+from treadle.assistant import Host, Job, JobKind, Jobs, Terminal, execute_job, model_spec, read_piped_text, settings_for
 from treadle.assistants.coding import job_report
 from treadle.assistants.coding.inputs import (
     BuildInputs,
@@ -18,6 +17,7 @@ from treadle.assistants.coding.inputs import (
     find_missing_input,
     job_title,
 )
+from treadle.errors import SettingsError
 from treadle.files import check_workspace, read_named
 
 NAME = "coding"
@@ -27,27 +27,27 @@ _LOG_HELP = "; the name of a file, or the text itself, - for stdin"
 
 
 def _words_arguments(parser: ArgumentParser, name: str, what: str) -> None:
-    parser.add_argument("words", nargs="*", metavar=name, help=what)
+    parser.add_argument("words", nargs="*", metavar=name, help=f"{what}; piped text is added")
     parser.add_argument("-d", "--description", "--symptoms", metavar="TEXT", default="", help=f"the same{_FILE_HELP}")
 
 
 def _common_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("-C", "--workspace", metavar="FOLDER", default=".", help="where to work (default: here)")
+    parser.add_argument("-C", "--workspace", metavar="FOLDER", default=".", help="the folder to work in (default: this one)")
     _run_arguments(parser)
 
 
 def _run_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--keep-context", action="store_true", help="write what the model was asked and said into the job's folder")
+    parser.add_argument("--keep-context", action="store_true", help="write prompts and replies into the job's folder")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--direct", action="store_true", help="work in this process, as it does anyway")
-    where.add_argument("--detach", action="store_true", help="work in the background; `treadle jobs watch` shows it")
+    where.add_argument("--direct", action="store_true", help="work in this process (the default)")
+    where.add_argument("--detach", action="store_true", help="run in the background; `treadle jobs watch` shows it")
     parser.add_argument("--json", action="store_true", help="print the job as JSON at the end")
 
 
 def _publish_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--push", action="store_true", help="push the branch at the end")
-    parser.add_argument("--pr", action="store_true", help="push it and open a pull request, or write its description")
-    parser.add_argument("--free", action="store_true", help="let a small model choose its tools itself")
+    parser.add_argument("--pr", action="store_true", help="push it and open a pull request, or write a description for one")
+    parser.add_argument("--free", action="store_true", help="let a small model choose its own tools")
 
 
 def _change_arguments(parser: ArgumentParser) -> None:
@@ -58,21 +58,21 @@ def _change_arguments(parser: ArgumentParser) -> None:
 def _evidence_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--error-log", "--error-logs", metavar="LOG", default="", help=f"an error log{_LOG_HELP}")
     parser.add_argument("--stack-trace", metavar="LOG", default="", help=f"a stack trace{_LOG_HELP}")
-    parser.add_argument("--reproduction-steps", "--steps", metavar="TEXT", default="", help=f"how to make it happen{_FILE_HELP}")
+    parser.add_argument("--reproduction-steps", "--steps", metavar="TEXT", default="", help=f"how to reproduce it{_FILE_HELP}")
 
 
 def add_build_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle build`."""
     _words_arguments(parser, "DESCRIPTION", "what to build")
     parser.add_argument("--issue", metavar="TEXT", default="", help=f"the issue it is about{_FILE_HELP}")
-    parser.add_argument("--criterion", action="append", default=[], metavar="TEXT", help="when it is done; repeatable")
+    parser.add_argument("--criterion", action="append", default=[], metavar="TEXT", help="an acceptance criterion; repeatable")
     _change_arguments(parser)
 
 
 def add_debug_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle debug`."""
     _words_arguments(parser, "SYMPTOMS", "what goes wrong (default: tests fail)")
-    parser.add_argument("--failing-test", metavar="NAME", default="", help="a test that shows it")
+    parser.add_argument("--failing-test", metavar="NAME", default="", help="a test that fails because of it")
     parser.add_argument("--logs", metavar="LOG", default="", help=f"the same as --error-log{_LOG_HELP}")
     _evidence_arguments(parser)
     _change_arguments(parser)
@@ -80,13 +80,11 @@ def add_debug_arguments(parser: ArgumentParser) -> None:
 
 def add_review_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle review`."""
-    parser.add_argument("branch", nargs="?", default="", metavar="BRANCH", help="the branch (default: what isn't committed yet)")
+    parser.add_argument("branch", nargs="?", default="", metavar="BRANCH", help="the branch (default: uncommitted changes)")
     parser.add_argument("-b", "--branch", dest="named", default="", metavar="BRANCH", help="the same")
-    parser.add_argument(
-        "--base", default="", metavar="BRANCH", help="what it is compared with (default: the repository's main one)"
-    )
+    parser.add_argument("--base", default="", metavar="BRANCH", help="the branch to compare with (default: the main branch)")
     parser.add_argument("--diff", default="", metavar="TEXT", help=f"a diff instead{_FILE_HELP}")
-    parser.add_argument("-d", "--description", default="", metavar="TEXT", help="what the change is for")
+    parser.add_argument("-d", "--description", default="", metavar="TEXT", help="the purpose of the change")
     _common_arguments(parser)
 
 
@@ -100,7 +98,7 @@ def add_triage_arguments(parser: ArgumentParser) -> None:
 
 def follow_up_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle follow-up`."""
-    parser.add_argument("job", metavar="JOB", help="the id of the job that it goes on from")
+    parser.add_argument("job", metavar="JOB", help="the id of the job to continue, the beginning of it, or `last`")
     _words_arguments(parser, "DESCRIPTION", "what is still to be done")
     _publish_arguments(parser)
     _run_arguments(parser)
@@ -110,7 +108,7 @@ def build_inputs(args: Namespace) -> BuildInputs:
     """Return the job's inputs from the arguments."""
     return BuildInputs(
         _join_description(args),
-        _read_text(args.issue),
+        _join_piped(args, _read_text(args.issue)),
         tuple(args.criterion),
         args.push,
         args.pr,
@@ -121,7 +119,7 @@ def build_inputs(args: Namespace) -> BuildInputs:
 
 def debug_inputs(args: Namespace) -> DebugInputs:
     """Return the job's inputs from the arguments."""
-    log = "\n".join(filter(None, [_read_log(args.error_log), _read_log(args.logs)]))
+    log = _join_piped(args, _read_log(args.error_log), _read_log(args.logs))
     steps, trace = _read_text(args.reproduction_steps), _read_log(args.stack_trace)
     return DebugInputs(
         _join_description(args), log, trace, args.failing_test, steps, args.push, args.pr, args.free, keep_context=args.keep_context
@@ -131,26 +129,32 @@ def debug_inputs(args: Namespace) -> DebugInputs:
 def follow_up_inputs(args: Namespace, kind: str, follows: str) -> BuildInputs | DebugInputs:
     """Return the inputs of a job of this kind from the arguments."""
     make = DebugInputs if kind == "debug" else BuildInputs
-    return make(
-        _join_description(args), push=args.push, pr=args.pr, free=args.free, keep_context=args.keep_context, follows=follows
-    )
+    what = _join_piped(args, _join_description(args))
+    return make(what, push=args.push, pr=args.pr, free=args.free, keep_context=args.keep_context, follows=follows)
 
 
 def review_inputs(args: Namespace) -> ReviewInputs:
     """Return the job's inputs from the arguments."""
+    branch, diff = args.named or args.branch, _read_text(args.diff)
     return ReviewInputs(
-        args.named or args.branch, args.base, _read_text(args.diff), _read_text(args.description), args.keep_context
+        branch, args.base, diff if branch else _join_piped(args, diff), _read_text(args.description), args.keep_context
     )
 
 
 def triage_inputs(args: Namespace) -> TriageInputs:
     """Return the job's inputs from the arguments."""
-    log, trace, logs = _read_log(args.error_log), _read_log(args.stack_trace), _read_log(args.logs)
+    log, trace, logs = _read_log(args.error_log), _read_log(args.stack_trace), _join_piped(args, _read_log(args.logs))
     return TriageInputs(_join_description(args), log, trace, logs, _read_text(args.reproduction_steps), args.keep_context)
 
 
 def _join_description(args: Namespace) -> str:
     return " ".join(filter(None, [_read_text(" ".join(args.words)), _read_text(args.description)]))
+
+
+def _join_piped(args: Namespace, *given: str) -> str:
+    """Return the texts that were given, and what is piped to the command, where no argument takes that as `-`."""
+    takes_stdin = "-" in vars(args).values() or vars(args).get("words") == ["-"]
+    return "\n".join(filter(None, [*given, "" if takes_stdin else read_piped_text()]))
 
 
 def _read_text(given: str) -> str:
@@ -192,16 +196,12 @@ async def run(args: Namespace, host: Host, work: JobKind, given: JobInputs) -> i
     if args.detach:
         assert host.detach is not None, "a command always has it"
         host.detach(["jobs", "resume", job.id, "--quiet"])
-        terminal.line(job.id)
+        host.show(job) if args.json else terminal.line(job.id)
         return 0
     for note in notes:
         terminal.note(note, "yellow")
     terminal.note(f"Job {job.id}: {work.name} in {folder}")
-    try:
-        done = await execute_job(job.id, work, host)
-    except CancelledError:
-        terminal.tell(f"Stopped. To go on: treadle jobs resume {job.id}   To drop it: treadle jobs cancel {job.id}", "yellow")
-        raise
+    done = await execute_job(job.id, work, host)
     return print_finished_job(done, terminal, as_json=args.json)
 
 

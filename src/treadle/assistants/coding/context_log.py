@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from treadle import CallDone, Delta, Model, Request, Result, TextDelta
+from treadle import Model, Result
+from treadle.models import CallDone, Delta, Request, TextDelta
 from treadle.routes import redacted
 
 

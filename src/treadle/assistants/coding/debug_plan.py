@@ -11,11 +11,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle import Options, PlanQuestion, PlanStep, Request
+from treadle import Options
 from treadle.assistants.coding.code import CodeHole, extract_code, fill_hole, find_holes, splice_code
 from treadle.assistants.coding.fault_localisation import FaultTarget, build_target, failing_test_files, find_suspect_files
 from treadle.assistants.coding.questions import ask_for_piece, ask_for_whole
 from treadle.assistants.coding.transcript import Transcript, transcript_of
+from treadle.models import Request
+from treadle.plans import PlanQuestion, PlanStep
 
 _MASK = "[redacted"
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from treadle import Job, JobResult, Settings, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Job, JobResult, Settings
 from treadle.assistants.coding.answers import WorkReport
 from treadle.assistants.coding.checkout import fetch_job_branch
 from treadle.assistants.coding.inputs import BuildInputs, DebugInputs

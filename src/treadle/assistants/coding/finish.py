@@ -1,11 +1,11 @@
 """Commands for a job's changes: `treadle patch`, `merge`, `pr`, and `follow-up`, which continues from them."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from treadle import Host, Job, Jobs, SettingsError, settings_for
+from treadle.assistant import Host, Job, Jobs, settings_for
 from treadle.assistants.coding import command
 from treadle.assistants.coding.changes import checkpoints_of, git_patch_of
 from treadle.assistants.coding.checkout import has_private_copy, source_folder_of
@@ -16,10 +16,20 @@ from treadle.assistants.coding.follow_up import follow_up_kind
 from treadle.assistants.coding.job_kinds import find_coding_job_kind
 from treadle.assistants.coding.job_report import target_branch_of
 from treadle.assistants.coding.undo import add_job_argument, find_job
+from treadle.errors import SettingsError
 from treadle.workspace import MergeResult, merge_branch
 
 NO_TASK = "There is nothing to go by: say what is still to be done."
-patch_arguments = merge_arguments = pr_arguments = add_job_argument
+patch_arguments = add_job_argument
+
+
+def merge_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `treadle merge` and `treadle pr`."""
+    add_job_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+pr_arguments = merge_arguments
 
 
 async def patch(args: Namespace, host: Host) -> int:
@@ -41,7 +51,11 @@ async def merge(args: Namespace, host: Host) -> int:
     """Merge the job's branch, or print why not."""
     jobs = Jobs(host.home.folder)
     job = find_job(args.job, jobs)
-    host.command_terminal.tell(format_merge(job, await merge_job(job.id, jobs)))
+    merged = await merge_job(job.id, jobs)
+    if args.json:
+        host.show({"job": job.id, "branch": job.facts["branch"], **asdict(merged)})
+    else:
+        host.command_terminal.tell(format_merge(job, merged))
     return 0
 
 
@@ -95,6 +109,9 @@ async def pr(args: Namespace, host: Host) -> int:
         folder = source_folder_of(job)
         done = await publish_branch(folder, settings_for(folder), job, job.output, pull_request=True)
         jobs.save(replace(job, output={**job.output, **done}))
+    if args.json:
+        host.show({"job": job.id, **done})
+        return 0
     for line in done.values():
         terminal.tell(line)
     return 0
@@ -102,7 +119,7 @@ async def pr(args: Namespace, host: Host) -> int:
 
 async def follow_up(args: Namespace, host: Host) -> int:
     """Create a new job that continues from this one, and run it."""
-    job = Jobs(host.home.folder).get(args.job)
+    job = Jobs(host.home.folder).find(args.job)
     name = follow_up_kind(job)
     given = follow_up_inputs(args, name, job.id)
     if not given.description.strip():

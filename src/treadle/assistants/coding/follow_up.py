@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from treadle import Job, JobContext, Jobs, SettingsError
+from treadle.assistant import Job, JobContext, Jobs
 from treadle.assistants.coding import prompts
 from treadle.assistants.coding.checkout import has_private_copy
 from treadle.assistants.coding.command import NAME
 from treadle.assistants.coding.inputs import truncate_middle
 from treadle.assistants.coding.job_report import target_branch_of
+from treadle.errors import SettingsError
 
 _FOLLOW_UP_KINDS = {"build": "build", "debug": "debug", "review": "build", "triage": "debug"}
 

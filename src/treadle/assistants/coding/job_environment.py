@@ -8,22 +8,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from treadle import (
-    Agent,
-    GuidedModel,
-    JobContext,
-    Limits,
-    Model,
-    Settings,
-    configured_agent,
-    settings_for,
-)
+from treadle import Agent, Limits, Model
+from treadle.assistant import JobContext, Settings, configured_agent, settings_for
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.checkout import note_progress, prepare_working_folder, source_folder_of
 from treadle.assistants.coding.context_log import ContextLoggingModel
 from treadle.assistants.coding.debug_plan import plan_debugging as debug_plan
 from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
 from treadle.files import Workspace, WorkspaceProblem
+from treadle.plans import GuidedModel
 from treadle.workspace import Bounds, Checkpoints, GitRules, SandboxMissing, link_environments, require_sandbox
 
 MAX_ROUNDS = 20
@@ -124,7 +117,9 @@ async def _is_sandboxed(folder: Path, settings: Settings) -> bool:
     return True
 
 
-async def build_job_agent(room: JobEnvironment, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
+async def build_job_agent(
+    room: JobEnvironment, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None
+) -> Agent[Any, Any]:
     """Build the agent that does the work. `leaves` lets it push; `turn` is the turn's number; `tests` are the bounds of tests."""
     kept = room.checkpoints if room.changes else None
     tools = make_coding_toolset(

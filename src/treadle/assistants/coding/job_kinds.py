@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from treadle import JobKind
+from treadle.assistant import JobKind
 from treadle.assistants.coding import command, jobs
 from treadle.assistants.coding.inputs import BuildInputs, DebugInputs, JobInputs, ReviewInputs, TriageInputs
 
@@ -26,7 +26,7 @@ CODING_JOB_KINDS = (
         command.build_inputs,
     ),
     CodingJobKind(
-        JobKind("debug", "find and mend a bug", DebugInputs, jobs.run_debug, leaving=PUBLISH_FIELDS),
+        JobKind("debug", "find and fix a bug", DebugInputs, jobs.run_debug, leaving=PUBLISH_FIELDS),
         command.add_debug_arguments,
         command.debug_inputs,
     ),

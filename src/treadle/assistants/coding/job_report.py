@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treadle import Job, Terminal
+from treadle.assistant import Job, Terminal
 
 _EXIT_CODES = {"completed": 0, "failed": 1, "waiting": 3, "cancelled": 130}
 

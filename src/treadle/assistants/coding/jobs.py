@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from treadle import Approval, JobContext, JobResult, RunResult, SettingsError
+from treadle import Approval, RunResult
+from treadle.assistant import JobContext, JobResult
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.delivery import collect_changes, deliver_changes
 from treadle.assistants.coding.follow_up import facts_from_earlier_job
@@ -27,6 +28,7 @@ from treadle.assistants.coding.inputs import (
 from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
 from treadle.assistants.coding.tools import bounds_of, bounds_of_tests, usual_tests
 from treadle.assistants.coding.verification import verify_claim
+from treadle.errors import SettingsError
 from treadle.workspace import CheckOutcome, CheckSelection, format_outcome, read_repository, review_diff, run_checks
 
 _MAX_RETRIES = 2  # times a claim that doesn't hold is sent back

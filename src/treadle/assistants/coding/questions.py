@@ -7,10 +7,11 @@ import re
 
 from msgspec.structs import replace
 
-from treadle import Options, PlanQuestion
+from treadle import Options
 from treadle.assistants.coding.code import CodeHole, function_named, is_python_path, mark_hole
 from treadle.assistants.coding.fault_localisation import FaultTarget, failing_test_files, runner_messages
 from treadle.assistants.coding.transcript import Transcript, TranscriptStep
+from treadle.plans import PlanQuestion
 
 _NAME = re.compile(r"(?:::|\bdef |\b)(test\w+)")
 _INSTRUCTIONS = "You are a careful programmer who fixes bugs."

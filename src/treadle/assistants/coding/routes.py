@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from treadle import Approval, Host, Job, Jobs, RunNotFound, Runs, SettingsError, TreadleError, model_spec, settings_for
+from treadle import Approval, Runs, TreadleError
+from treadle.assistant import Host, Job, Jobs, model_spec, settings_for
 from treadle.assistants.coding.background_jobs import SERVER_ORIGIN, CodingJobRunner, is_coding_job
 from treadle.assistants.coding.bodies import (
     PATCH_MEDIA_TYPE,
@@ -52,6 +53,7 @@ from treadle.assistants.coding.views import (
     to_job_detail,
 )
 from treadle.assistants.coding.workspaces import WorkspaceAccess, WorkspaceNotAllowed, WorkspaceNotFound, require_sandboxed
+from treadle.errors import RunNotFound, SettingsError
 from treadle.routes import Accepted, Created, Events, get, json_response, post, redacted, routes_of
 from treadle.workspace import ChangedSince
 
@@ -165,7 +167,7 @@ class CodingApi:
         job = self._job(job_id)
         self._check_workspace(job, request)
         if job.state not in ("failed", "waiting"):
-            raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to go on with.")
+            raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to resume.")
         if await self._load_approvals(job):
             raise HTTPException(409, f"Job {job.id} waits for your answer first.")
         self._check_limit(request)

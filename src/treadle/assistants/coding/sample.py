@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle import SettingsError
+from treadle.errors import SettingsError
 
 MAX_SAMPLES = 50  # samples of one person
 SAMPLE_TASK = "The total of a cart is too low: it looks as if the first price was left out."

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Job
+from treadle.assistant import Job
 from treadle.assistants.coding.prompts import ONCE_MORE
 from treadle.workspace import CheckOutcome, CommandData, format_counts, format_outcome
 

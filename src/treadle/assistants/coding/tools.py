@@ -6,18 +6,18 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from treadle import Settings, ToolProblem, Toolset, TreadleError, allow, ask, deny
+from treadle import ToolProblem, Toolset, TreadleError, allow, ask, deny
+from treadle.assistant import Settings
+from treadle.toolsets import CombinedToolset, only
 from treadle.workspace import (
     Bounds,
     CheckOutcome,
     Checkpoints,
     CheckSelection,
-    CombinedToolset,
     Outline,
     check_tools,
     checkpointed,
     git_tools,
-    only,
     shell_tools,
     workspace_tools,
 )

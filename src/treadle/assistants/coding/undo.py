@@ -3,10 +3,11 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from treadle import Host, Job, Jobs, SettingsError
+from treadle.assistant import Host, Job, Jobs
 from treadle.assistants.coding.changes import checkpoints_of, patch_of, span_of, undo_changes
 from treadle.assistants.coding.command import NAME
-from treadle.workspace import ChangedSince
+from treadle.errors import SettingsError
+from treadle.workspace import ChangedSince, CheckpointChange, Checkpoints
 
 UNDO_VERBS = {"added": "Brought back", "modified": "Put back", "deleted": "Removed again", "renamed": "Named as before"}
 
@@ -14,7 +15,8 @@ UNDO_VERBS = {"added": "Brought back", "modified": "Put back", "deleted": "Remov
 def diff_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle diff`."""
     add_job_argument(parser)
-    parser.add_argument("--stat", action="store_true", help="only which files")
+    parser.add_argument("--stat", action="store_true", help="list only the files")
+    parser.add_argument("--json", action="store_true", help="print JSON: the files, and the patch unless --stat is given")
 
 
 def undo_arguments(parser: ArgumentParser) -> None:
@@ -23,12 +25,19 @@ def undo_arguments(parser: ArgumentParser) -> None:
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--all", action="store_true", help="everything the job changed (default: its last change)")
     much.add_argument("--steps", type=int, default=1, metavar="N", help="its last N changes")
-    parser.add_argument("--force", action="store_true", help="also where you have changed the same files since")
+    parser.add_argument("--force", action="store_true", help="also if you have changed the same files since")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def add_job_argument(parser: ArgumentParser) -> None:
     """Add the argument that names the job."""
-    parser.add_argument("job", nargs="?", default="", metavar="JOB", help="the job's id (default: the last one in this folder)")
+    parser.add_argument(
+        "job",
+        nargs="?",
+        default="",
+        metavar="JOB",
+        help="the job's id, the beginning of it, or `last` (default: the last one in this folder)",
+    )
 
 
 async def diff(args: Namespace, host: Host) -> int:
@@ -36,15 +45,22 @@ async def diff(args: Namespace, host: Host) -> int:
     terminal, jobs = host.command_terminal, Jobs(host.home.folder)
     job = find_job(args.job, jobs)
     checkpoints = checkpoints_of(job, jobs)
-    if args.stat:
-        states = (await span_of(job, checkpoints)).states
-        for change in await checkpoints.changes(states[0], states[-1]):
-            if change.path in job.facts.get("touched", ()):
-                terminal.line(f"{change.kind:9} {change.path}")
+    if args.json:
+        patch = None if args.stat else await patch_of(job, checkpoints)
+        host.show({"job": job.id, "files": await _changes_of(job, checkpoints), "patch": patch})
+    elif args.stat:
+        for change in await _changes_of(job, checkpoints):
+            terminal.line(f"{change.kind:9} {change.path}")
     else:
         for line in (await patch_of(job, checkpoints)).splitlines():
             terminal.line(line, _line_style(line))
     return 0
+
+
+async def _changes_of(job: Job, checkpoints: Checkpoints) -> list[CheckpointChange]:
+    """Return the changes of the files that the job touched."""
+    states = (await span_of(job, checkpoints)).states
+    return [change for change in await checkpoints.changes(states[0], states[-1]) if change.path in job.facts.get("touched", ())]
 
 
 def _line_style(line: str) -> str:
@@ -66,6 +82,9 @@ async def undo(args: Namespace, host: Host) -> int:
             f"These files were changed after the job: {', '.join(changed.paths)}. --force takes that back as well.", "red"
         )
         return 1
+    if args.json:
+        host.show({"job": job.id, "files": taken.changes, "note": taken.words})
+        return 0
     for change in taken.changes:
         terminal.line(f"{UNDO_VERBS[change.kind]}: {change.path}")
     if not taken.changes:
@@ -77,7 +96,7 @@ async def undo(args: Namespace, host: Host) -> int:
 
 def find_job(job_id: str, jobs: Jobs) -> Job:
     """Return the job of this id, or the last one in this folder. Raises if it has changed nothing."""
-    job = jobs.get(job_id) if job_id else _last_job(jobs)
+    job = jobs.find(job_id) if job_id else _last_job(jobs)
     checkpoints_of(job, jobs)
     return job
 

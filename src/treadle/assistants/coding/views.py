@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from treadle import Approval, Job
+from treadle import Approval
+from treadle.assistant import Job
 from treadle.assistants.coding.job_report import format_job_state, format_work_lines, target_branch_of
 from treadle.assistants.coding.patches import FilePatch
 from treadle.assistants.coding.timeline import EntryJson, TimelineStep

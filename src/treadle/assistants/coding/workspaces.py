@@ -11,9 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle import Host, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Host
 from treadle.assistants.coding.settings import CodingSettings
-from treadle.files.workspace_folders import SAMPLES, NotAWorkspace, check_workspace
+from treadle.files import SAMPLES_FOLDER, NotAWorkspace, check_workspace
 
 log = getLogger("treadle.coding")
 
@@ -46,7 +47,7 @@ class WorkspaceAccess:
     @property
     def samples(self) -> Path:
         """The folder of the samples."""
-        return self._home / SAMPLES
+        return self._home / SAMPLES_FOLDER
 
     def listed(self) -> list[CodingWorkspace]:
         """Return the configured workspaces that exist, then the samples. Raises if the settings can't be read."""

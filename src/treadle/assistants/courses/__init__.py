@@ -5,7 +5,8 @@ This module only declares the assistant; everything it needs is imported on firs
 
 from pathlib import Path
 
-from treadle import Assistant, Command, Limits, Options, Panel, allow, lazy_import
+from treadle import Limits, Options, allow
+from treadle.assistant import Assistant, Command, Panel, lazy_import
 from treadle.assistants.courses.settings import CoursesSettings
 
 _NAME = "treadle.assistants.courses"
@@ -14,7 +15,8 @@ _READ = "Text, Markdown, PDF, DOCX, HTML, subtitles and notebooks are read. What
 
 def _command(name: str, summary: str, more: str = "", does: str = "") -> Command:
     run = f"{_NAME}.command:{does or name}"
-    return Command(name, summary, lazy_import(run), lazy_import(f"{run}_arguments"), more)
+    common = ("model", "approval") if name in ("ask", "chat") else ()
+    return Command(name, summary, lazy_import(run), lazy_import(f"{run}_arguments"), more, common=common)
 
 
 assistant = Assistant(
@@ -25,6 +27,7 @@ assistant = Assistant(
     toolsets=lazy_import(f"{_NAME}.session:toolsets"),
     policy=(allow("*", effect="read"),),
     limits=Limits(rounds=2, failures=1, at_limit="conclude"),
+    parts={"grounded": True},
     options=Options(temperature=0, max_tokens=800),
     questions=(
         "What are the lessons of Baking Bread at Home?",
@@ -38,13 +41,13 @@ assistant = Assistant(
             "answer from your own course material",
             parts=(
                 _command("add", "add a folder of courses, a file, a zip archive or a URL", _READ),
-                _command("remove", "take a folder or file off again", "Its courses are forgotten; the files stay."),
+                _command("remove", "remove a folder or file", "Its courses are forgotten; the files stay."),
                 _command("delete", "delete a course, or one of its documents", "Uploaded files are deleted; others stay."),
                 _command("list", "list the courses, or show the lessons of one", does="listed"),
                 _command("search", "find passages, without a model"),
-                _command("ask", "ask something"),
-                _command("chat", "talk", "The last exchanges are remembered, and conversations are kept."),
-                _command("demo", "add the sample courses", "--remove takes them off again."),
+                _command("ask", "ask a question"),
+                _command("chat", "have a conversation", "Conversations are stored."),
+                _command("demo", "add the sample courses", "--remove removes them again."),
             ),
         ),
     ),

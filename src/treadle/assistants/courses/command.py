@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from treadle import AssistantSession, Host, RunResult, SettingsError, SlashCommand, Terminal, exit_code, prompt_from_words
+from treadle import RunResult
+from treadle.assistant import AssistantSession, Host, SlashCommand, Terminal, exit_code, prompt_from_words
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.course_folders import path_exists
@@ -18,6 +19,7 @@ from treadle.assistants.courses.session import find_scope, format_citations, for
 from treadle.assistants.courses.session_store import CourseSessionStore
 from treadle.assistants.courses.tools import format_course_outline, format_no_results
 from treadle.assistants.courses.uploads import ARCHIVE, fetch_upload
+from treadle.errors import SettingsError
 from treadle.files import check_workspace, read_named
 from treadle.passages import IndexProgress, IndexReport
 
@@ -30,38 +32,46 @@ EXCERPT_CHARS = 300  # characters of a passage that is listed
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `add`."""
     parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="folders of courses, files, zip archives or URLs; none looks for changes only"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="folders of courses, files, zip archives or URLs; without any, only looks for changes",
     )
-    parser.add_argument("--title", default="", metavar="TITLE", help="the folder is one course, of this title")
+    parser.add_argument("--title", default="", metavar="TITLE", help="treat the folder as one course with this title")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def remove_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `remove`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="what was added")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="the folder, file, archive or URL that was added")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def delete_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `delete`."""
     parser.add_argument("course", metavar="COURSE", help="the course; part of its title is enough")
     parser.add_argument("--file", default="", metavar="NAME", help="delete this file of it only, as `list --files` names it")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def listed_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `list`."""
-    parser.add_argument("course", nargs="*", metavar="COURSE", help="show the lessons of this one; part of its title is enough")
+    parser.add_argument("course", nargs="*", metavar="COURSE", help="show the lessons of this course; part of its title is enough")
     parser.add_argument("--files", action="store_true", help="list the documents of the courses")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_filter_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("-c", "--course", default="", metavar="COURSE", help="look in this course only")
-    parser.add_argument("-l", "--lesson", type=int, default=None, metavar="NUMBER", help="look in this lesson only")
+    parser.add_argument("-c", "--course", default="", metavar="COURSE", help="search only this course")
+    parser.add_argument("-l", "--lesson", type=int, default=None, metavar="NUMBER", help="search only this lesson")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def search_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `search`."""
-    parser.add_argument("words", nargs="*", metavar="WORDS", help="what to look for; none reads the lesson that -c and -l name")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORDS", help="what to search for; without words, prints the lesson given by -c and -l"
+    )
     _add_filter_arguments(parser)
 
 
@@ -73,7 +83,7 @@ def _add_scope_arguments(parser: ArgumentParser) -> None:
 def ask_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `ask`."""
     _add_scope_arguments(parser)
-    parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask, or - to read it from a pipe")
+    parser.add_argument("words", nargs="*", metavar="QUESTION", help="what to ask; piped text is added, and files as @FILE")
     parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -81,12 +91,14 @@ def ask_arguments(parser: ArgumentParser) -> None:
 def chat_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `chat`."""
     _add_scope_arguments(parser)
-    parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
+    parser.add_argument("--session", default="", metavar="ID", help="continue this conversation")
+    parser.add_argument("--json", action="store_true", help="one JSON object for each reply")
 
 
 def demo_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `demo`."""
-    parser.add_argument("--remove", action="store_true", help="take them off again")
+    parser.add_argument("--remove", action="store_true", help="remove them again")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 async def add(args: Namespace, host: Host) -> int:
@@ -101,7 +113,7 @@ async def add(args: Namespace, host: Host) -> int:
             await _copy_upload(library, host, each)
         for path in paths:
             library.add(path, args.title)
-        return await _refresh_library(library, host, paths)
+        return await _refresh_library(args, library, host, paths)
 
 
 async def remove(args: Namespace, host: Host) -> int:
@@ -114,7 +126,7 @@ async def remove(args: Namespace, host: Host) -> int:
                 raise _not_added_error(path, library)
         for path in paths:
             library.shelf.remove(path)
-        return await _refresh_library(library, host)
+        return await _refresh_library(args, library, host)
 
 
 async def delete(args: Namespace, host: Host) -> int:
@@ -126,7 +138,8 @@ async def delete(args: Namespace, host: Host) -> int:
         if args.file and args.file not in courses[0].sources:
             raise SettingsError(f"There is no {args.file} in it. There is: {', '.join(courses[0].sources)}.")
         await (library.delete(args.file) if args.file else library.delete_course(courses[0]))
-        host.command_terminal.line(f"Deleted: {args.file or courses[0].name}")
+        deleted = args.file or courses[0].name
+        host.show({"deleted": deleted}) if args.json else host.command_terminal.line(f"Deleted: {deleted}")
     return 0
 
 
@@ -135,9 +148,9 @@ async def demo(args: Namespace, host: Host) -> int:
     async with open_library(host) as library:
         if args.remove:
             library.shelf.remove(SAMPLE)
-            return await _refresh_library(library, host)
+            return await _refresh_library(args, library, host)
         library.add(SAMPLE)
-        code = await _refresh_library(library, host)
+        code = await _refresh_library(args, library, host)
         host.command_terminal.note('Ask them something: treadle courses ask "Why does bread dough need salt?"')
         return code
 
@@ -278,7 +291,7 @@ def _unknown_course_error(name: str, others: Sequence[Course]) -> SettingsError:
     return SettingsError(f"There is no course {name!r}. There are: {offered}." if offered else NO_COURSES)
 
 
-async def _refresh_library(library: CourseLibrary, host: Host, added: Sequence[Path] = ()) -> int:
+async def _refresh_library(args: Namespace, library: CourseLibrary, host: Host, added: Sequence[Path] = ()) -> int:
     """Index what has changed, and print a report. Unreadable files are named; an added path without any content isn't retained."""
     terminal = host.command_terminal
     report = await library.refresh(_progress_printer(terminal))
@@ -289,7 +302,11 @@ async def _refresh_library(library: CourseLibrary, host: Host, added: Sequence[P
         if path not in brought:
             library.shelf.remove(path)
             terminal.tell(f"There is no course in {path} that could be read, so it wasn't added.", "red")
-    terminal.line(_format_report(report, len((await library.catalogue()).courses)))
+    courses = (await library.catalogue()).courses
+    if args.json:
+        host.show({**msgspec.to_builtins(report), "courses": [course.name for course in courses]})
+    else:
+        terminal.line(_format_report(report, len(courses)))
     return 0 if len(brought) == len(added) else 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from treadle import SettingsError
+from treadle.errors import SettingsError
 
 FILE = "courses.json"
 
@@ -35,7 +35,7 @@ class CourseFolderList:
             return []
         except (OSError, msgspec.DecodeError) as error:
             raise SettingsError(
-                f"{self._path} can't be read ({error}); mend it, or remove it and add the courses again."
+                f"{self._path} can't be read ({error}); correct it, or remove it and add the courses again."
             ) from error
 
     def add(self, path: Path, title: str = "") -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle import Host, SettingsError, SharedResources, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Host, SharedResources
 from treadle.assistants.courses.catalogue import Catalogue, Course, build_catalogue
 from treadle.assistants.courses.course_folders import CourseFolder, CourseFolderList
 from treadle.assistants.courses.material.format_registry import MAX_MATERIAL_BYTES, PATTERNS
@@ -23,6 +24,7 @@ from treadle.assistants.courses.material.reader import CourseReader
 from treadle.assistants.courses.scope import CourseScope
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.uploads import UploadedFile, UploadFolder, UploadRefused
+from treadle.errors import SettingsError
 from treadle.passages import (
     IndexProgress,
     IndexReport,
@@ -303,7 +305,7 @@ def _expand_folder(name: str) -> Path:
     try:
         return Path(name).expanduser().resolve()
     except RuntimeError as error:
-        raise SettingsError(f"There is no {name}; mend `folders` under [assistants.courses] in treadle.toml.") from error
+        raise SettingsError(f"There is no {name}; correct `folders` under [assistants.courses] in treadle.toml.") from error
 
 
 def _build_reader(settings: CoursesSettings, places: Sequence[CourseFolder]) -> CourseReader:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, cast
 
-from treadle import Options, PlanQuestion, PlanStep, Request, Result, extract_json
+from treadle import Options, Result
 from treadle.assistants.courses.catalogue import Catalogue
 from treadle.assistants.courses.sources import FoundPassage, lookup_from_result
 from treadle.assistants.courses.title_matching import replace_brackets, significant_words
 from treadle.assistants.courses.tools import course_to_markdown, format_passage_block
-from treadle.plans import IntentClassifier, last_turn
+from treadle.models import Request
+from treadle.plans import IntentClassifier, PlanQuestion, PlanStep, extract_json, format_plan_question, last_turn
 
 Plan = Generator[PlanQuestion, str, PlanStep]
 
@@ -81,7 +82,7 @@ def build_course_plan(catalogue: Catalogue) -> Callable[[Request], Plan]:
         if following is not None:
             return following
         if results:
-            return (yield from _build_answer(asked, results))
+            return (yield from _build_answer(request, asked, results))
         about = CHOICE.read((yield CHOICE.question(message)))
         return (yield from _first_step(about, asked, catalogue))
 
@@ -135,7 +136,7 @@ def _next_step(message: str, results: list[Result]) -> PlanStep | None:
     return PlanStep((("search_course_content", {"query": titles[number]}),)) if number in titles else None
 
 
-def _build_answer(message: str, results: list[Result]) -> Plan:
+def _build_answer(request: Request, message: str, results: list[Result]) -> Plan:
     """Word what was found; an outline, and what isn't there, are returned as they are."""
     last, lookup = results[-1], lookup_from_result(results[-1])
     if lookup is not None and lookup.status == "nothing":
@@ -152,7 +153,8 @@ def _build_answer(message: str, results: list[Result]) -> Plan:
     found = (
         "\n\n".join(_best_blocks(message, list(map(format_passage_block, lookup.passages)))) if lookup is not None else last.content
     )
-    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=300), SHAPE)
+    asked = f"{found}\n\n{format_plan_question(message, request)}"
+    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=300), SHAPE)
     return PlanStep(text=_extract_answer(words) or found)
 
 

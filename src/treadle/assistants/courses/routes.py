@@ -9,7 +9,8 @@ from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from treadle import AssistantSession, ContextNotFound, Host, Runs
+from treadle import Runs
+from treadle.assistant import AssistantSession, ContextNotFound, Host
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.citations import Citation

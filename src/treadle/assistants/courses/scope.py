@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle import ContextNotFound
+from treadle.assistant import ContextNotFound
 from treadle.assistants.courses.catalogue import Catalogue
 
 

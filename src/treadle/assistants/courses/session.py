@@ -12,21 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import (
-    AssistantSession,
-    ContextNotFound,
-    Home,
-    Host,
-    LazyToolset,
-    Message,
-    Request,
-    RunContext,
-    RunResult,
-    SessionReply,
-    Text,
-    Toolset,
-    TreadleError,
-)
+from treadle import Home, Message, RunContext, RunResult, Text, Toolset, TreadleError
+from treadle.assistant import AssistantSession, ContextNotFound, Host, SessionReply
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.citations import Citation, collect_passages, resolve_citations
 from treadle.assistants.courses.library import open_library
@@ -38,6 +25,8 @@ from treadle.assistants.courses.session_store import CourseExchange, CourseSessi
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.sources import AnswerSource, collect_sources
 from treadle.assistants.courses.tools import build_course_tools
+from treadle.models import Request
+from treadle.toolsets import LazyToolset
 
 
 class CourseReply(Struct, frozen=True):
@@ -56,7 +45,7 @@ def to_course_reply(reply: SessionReply) -> CourseReply:
     """Convert a finished turn to the reply that API clients get."""
     result, data = reply.result, reply.data
     is_answer = result.stopped in ("answered", "limit")
-    words = data["answer"] if is_answer else result.reason or result.text
+    words = data["answer"] or result.message if is_answer else result.reason or result.text
     tokens = result.usage.total_tokens
     return CourseReply(words, data["sources"], data["citations"], data["session_id"], result.run_id, result.stopped, tokens)
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import Struct
 
-from treadle import SettingsError, purge_sqlite, write_ahead
+from treadle.assistant import purge_sqlite, write_ahead
 from treadle.assistants.courses.citations import Citation
 from treadle.assistants.courses.sources import AnswerSource
+from treadle.errors import SettingsError
 from treadle.routes import redacted
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _connect(path: Path) -> "Generator[Connection]":
             connection.close()
     except (sqlite3.Error, OSError) as error:
         raise SettingsError(
-            f"The conversations in {path} can't be used ({error}); check that there is room, or move it away."
+            f"The conversations in {path} can't be used ({error}); check that there is room and that you may write there."
         ) from error
 
 

@@ -7,18 +7,8 @@ that call. Any other message continues the conversation, and the waiting call is
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from treadle import (
-    Answer,
-    Approval,
-    AssistantSession,
-    Host,
-    ModelError,
-    RunNotFound,
-    Runs,
-    SessionReply,
-    TreadleError,
-    UnknownModel,
-)
+from treadle import Answer, Approval, Runs, TreadleError
+from treadle.assistant import AssistantSession, Host, SessionReply
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.projects import load_project_state, project_user_of
 from treadle.assistants.guidance.session import (
@@ -30,6 +20,7 @@ from treadle.assistants.guidance.session import (
     reply_without_model,
     store_answer,
 )
+from treadle.errors import ModelError, RunNotFound, UnknownModel
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store

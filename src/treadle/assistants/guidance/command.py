@@ -1,10 +1,10 @@
 """`treadle guide`: projects on the command line, and the architect beside them."""
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from treadle import AssistantSession, Host, ModelError, RunResult, UnknownModel, exit_code
+from treadle import RunResult
+from treadle.assistant import AssistantSession, Host, exit_code, prompt_from_words
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.changes import to_plain_lines
 from treadle.assistants.guidance.projects import (
@@ -21,6 +21,7 @@ from treadle.assistants.guidance.sample import SAMPLE_CONSTRAINTS, SAMPLE_DESCRI
 from treadle.assistants.guidance.session import GuidanceReply, reply_without_model
 from treadle.assistants.guidance.stages import progress_of
 from treadle.assistants.guidance.store import Constraint, ProblemSpec, Project, Provenance, WorldEntry, WorldModel
+from treadle.errors import ModelError, UnknownModel
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
@@ -30,7 +31,7 @@ MAX_CHANGES = 10
 
 
 def _project_option(parser: ArgumentParser) -> None:
-    parser.add_argument("-p", "--project", default="", metavar="PROJECT", help="its id, or its title (default: the newest)")
+    parser.add_argument("-p", "--project", default="", metavar="PROJECT", help="the project's id or title (default: the newest)")
 
 
 def projects_arguments(parser: ArgumentParser) -> None:
@@ -40,19 +41,21 @@ def projects_arguments(parser: ArgumentParser) -> None:
 
 def new_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for creating a project."""
-    parser.add_argument("title", metavar="TITLE", help="what it is called")
-    parser.add_argument("--description", default="", metavar="TEXT", help="what it is about")
+    parser.add_argument("title", metavar="TITLE", help="the title")
+    parser.add_argument("--description", default="", metavar="TEXT", help="a description")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def show_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for showing a project."""
-    parser.add_argument("project", nargs="?", default="", metavar="PROJECT", help="its id, or its title (default: the newest)")
-    parser.add_argument("--json", action="store_true", help="print it as it is exported")
+    parser.add_argument("project", nargs="?", default="", metavar="PROJECT", help="the project's id or title (default: the newest)")
+    parser.add_argument("--json", action="store_true", help="print the exported project as JSON")
 
 
 def ask_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for asking a question."""
-    parser.add_argument("words", nargs="*", metavar="QUESTION", help="what to ask; nothing asks where the project stands")
+    what = "what to ask; piped text is added, and files as @FILE (default: the state of the project)"
+    parser.add_argument("words", nargs="*", metavar="QUESTION", help=what)
     parser.add_argument("--json", action="store_true", help="print JSON")
     _project_option(parser)
 
@@ -60,21 +63,25 @@ def ask_arguments(parser: ArgumentParser) -> None:
 def chat_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for a conversation."""
     _project_option(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object for each reply")
 
 
 def demo_arguments(parser: ArgumentParser) -> None:
-    """Add no arguments."""
+    """Add the arguments for creating the sample project."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def delete_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for deleting a project."""
-    parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
+    parser.add_argument("project", metavar="PROJECT", help="the project's id or title")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def share_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for sharing or unsharing a project."""
-    parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
-    parser.add_argument("users", nargs="+", metavar="USER", help="who may see and change it")
+    parser.add_argument("project", metavar="PROJECT", help="the project's id or title")
+    parser.add_argument("users", nargs="+", metavar="USER", help="users who may see and change it")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 unshare_arguments = share_arguments
@@ -85,7 +92,10 @@ async def delete(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
         await delete_project(host, store, project.id)
-        host.command_terminal.tell(f"{project.title} is deleted, with its conversations, runs and candidates.")
+        if args.json:
+            host.show({"deleted": project.id})
+        else:
+            host.command_terminal.tell(f"{project.title} is deleted, with its conversations, runs and candidates.")
     return 0
 
 
@@ -93,18 +103,21 @@ async def share(args: Namespace, host: Host) -> int:
     """Let other users see and change a project."""
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
-        return _print_members(host, await share_project(host, store, project.id, *args.users))
+        return _print_members(args, host, await share_project(host, store, project.id, *args.users))
 
 
 async def unshare(args: Namespace, host: Host) -> int:
     """Stop sharing a project with other users."""
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
-        return _print_members(host, await store.unshare_project(project_user_of(host), project.id, *args.users))
+        return _print_members(args, host, await store.unshare_project(project_user_of(host), project.id, *args.users))
 
 
-def _print_members(host: Host, project: Project) -> int:
-    host.command_terminal.line(f"{project.title}: {', '.join([project.owner, *project.members])}")
+def _print_members(args: Namespace, host: Host, project: Project) -> int:
+    if args.json:
+        host.show(project)
+    else:
+        host.command_terminal.line(f"{project.title}: {', '.join([project.owner, *project.members])}")
     return 0
 
 
@@ -128,7 +141,7 @@ async def new(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         project = await store.create_project(project_user_of(host), args.title, args.description)
         await store.create_chat_session(project_user_of(host), project.id, "Main Chat")
-        host.command_terminal.line(f"{project.id}  {project.title}")
+        host.show(project) if args.json else host.command_terminal.line(f"{project.id}  {project.title}")
     return 0
 
 
@@ -145,7 +158,7 @@ async def show(args: Namespace, host: Host) -> int:
 
 async def ask(args: Namespace, host: Host) -> int:
     """Ask one question. With `--json` the whole result is printed as one value."""
-    query = _read_words(args.words)
+    query = prompt_from_words(args.words, required=False)
     session = await _open_session(host, args.project)
     try:
         agent = session.agent(await host.model())
@@ -179,7 +192,7 @@ async def demo(args: Namespace, host: Host) -> int:
     """Create the sample project."""
     async with open_projects(host) as store:
         project = await make_sample_project(store, project_user_of(host))
-        host.command_terminal.line(f"{project.id}  {project.title}")
+        host.show(project) if args.json else host.command_terminal.line(f"{project.id}  {project.title}")
         host.command_terminal.note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
     return 0
 
@@ -234,7 +247,3 @@ async def _print_project(store: "Store", host: Host, project: Project) -> None:
         terminal.line("Changes", "bold")
         for each in changes:
             terminal.line(f"{each.timestamp:%Y-%m-%d %H:%M}  {each.actor:<6}  {each.type}  {each.description.splitlines()[0][:80]}")
-
-
-def _read_words(words: list[str]) -> str:
-    return (sys.stdin.read() if words == ["-"] else " ".join(words)).strip()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from treadle import ModelError, Options, PlanQuestion, PlanStep, extract_json
+from treadle import Options
 from treadle.assistants.guidance.changes import to_plain_lines
 from treadle.assistants.guidance.scoring import (
     Judgement,
@@ -22,6 +22,8 @@ from treadle.assistants.guidance.scoring import (
     rank_candidates,
 )
 from treadle.assistants.guidance.store.values import ENDED, Candidate, ProblemSpec, Run, WorldModel
+from treadle.errors import ModelError
+from treadle.plans import PlanQuestion, PlanStep, extract_json
 
 EvaluationSteps = Generator[PlanQuestion, str, PlanStep]
 Wanted = TypeVar("Wanted", bound=Struct)

@@ -5,8 +5,18 @@ from typing import Any
 
 import msgspec
 
-from treadle import Options, PlanQuestion, PlanStep, Request, Result
-from treadle.plans import IntentClassifier, format_result_lines, last_turn
+from treadle import Options, Result
+from treadle.models import Request
+from treadle.plans import (
+    IntentClassifier,
+    PlanQuestion,
+    PlanStep,
+    format_plan_question,
+    format_result_lines,
+    last_turn,
+    load_plan_state,
+    select_relevant,
+)
 
 GuidancePlan = Generator[PlanQuestion, str, PlanStep]
 
@@ -49,14 +59,15 @@ CHANGE_PROMPT = (
     "A person wants something changed. Write what changes as JSON, with the names and numbers that they say, and nothing else."
 )
 _TOPIC_TOOLS = {
-    "spec": ("get_problem_spec",),
-    "world": ("get_world_model",),
+    "spec": ("get_problem_spec", "get_world_model"),
+    "world": ("get_world_model", "get_problem_spec"),
     "both": ("get_problem_spec", "get_world_model"),
     "runs": ("list_runs",),
     "ready": ("check_run",),
     "state": ("get_workflow_state",),
     "before": ("get_chat_history",),
 }
+_BESIDE = ("spec", "world")  # looked up together: a message doesn't say in which of the two its words stand
 _CHANGE_TOOLS = {"change": "change_problem_spec", "model": "change_world_model"}
 _TITLES = {
     "get_problem_spec": "The problem spec",
@@ -73,10 +84,10 @@ def plan_guidance(request: Request) -> GuidancePlan:
     """Return the next move: lookups, a change, or the answer."""
     message, results = last_turn(request.history)
     if results:
-        return (yield from _plan_answer(message, results))
+        return (yield from _plan_answer(request, message, results))
     about = TOPIC_CHOICE.read((yield TOPIC_CHOICE.question(message)))
     if about in _TOPIC_TOOLS:
-        return PlanStep(tuple([(name, {}) for name in _TOPIC_TOOLS[about]]))
+        return PlanStep(tuple([(name, {}) for name in _TOPIC_TOOLS[about]]), state=about)
     if about in _CHANGE_TOOLS:
         return (yield from _plan_change(request, message, _CHANGE_TOOLS[about]))
     words = yield PlanQuestion(message, TALK_PROMPT, Options(temperature=0, max_tokens=400))
@@ -98,13 +109,16 @@ def _plan_change(request: Request, message: str, name: str) -> GuidancePlan:
     return PlanStep(((name, {key: value for key, value in arguments.items() if value not in ([], None, "")}),))
 
 
-def _plan_answer(message: str, results: list[Result]) -> GuidancePlan:
+def _plan_answer(request: Request, message: str, results: list[Result]) -> GuidancePlan:
     """Ask for an answer worded from what was found; a problem is reported as it is."""
-    failed = [each for each in results if each.problem is not None]
+    looked_beside = load_plan_state(request.history) in _BESIDE
+    failed = [each for each in (results[:1] if looked_beside else results) if each.problem is not None]
     if failed:
         return PlanStep(text=failed[-1].content)
     if results[-1].name in _CHANGE_TOOLS.values():
         return PlanStep(text=results[-1].content)
-    found = "\n\n".join([f"{_TITLES.get(each.name, each.name)}:\n{format_result_lines(each)}" for each in results])[:MAX_FOUND]
-    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER_PROMPT, Options(temperature=0, max_tokens=500))
+    documents = [f"{_TITLES.get(each.name, each.name)}:\n{format_result_lines(each)}" for each in results if each.problem is None]
+    found = "\n\n".join(select_relevant(message, documents) if looked_beside else documents)[:MAX_FOUND]
+    asked = f"{found}\n\n{format_plan_question(message, request)}"
+    words = yield PlanQuestion(asked, ANSWER_PROMPT, Options(temperature=0, max_tokens=500))
     return PlanStep(text=words.strip() or found)

@@ -14,31 +14,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import (
-    FixedPlan,
-    Host,
-    Job,
-    JobContext,
-    JobKind,
-    JobResult,
-    Jobs,
-    Limits,
-    ModelError,
-    Request,
-    RunResult,
-    Toolset,
-    TreadleError,
-    allow,
-    assistant_agent,
-    execute_job,
-    model_spec,
-)
+from treadle import Limits, RunResult, Toolset, TreadleError, allow
+from treadle.assistant import Host, Job, JobContext, JobKind, JobResult, Jobs, assistant_agent, execute_job, model_spec
 from treadle.assistants.guidance.evaluation import EvaluationSteps, next_evaluation_step
 from treadle.assistants.guidance.preflight import Preflight, run_preflight
 from treadle.assistants.guidance.projects import load_project_state, open_projects, project_user_of
 from treadle.assistants.guidance.recording import load_snapshot, recording_tools
 from treadle.assistants.guidance.store.errors import StoreError
 from treadle.assistants.guidance.store.values import ENDED, Mode, Run, RunStatus
+from treadle.errors import ModelError
+from treadle.models import Request
+from treadle.plans import FixedPlan
 
 if TYPE_CHECKING:
     from treadle import Agent
@@ -221,7 +207,7 @@ async def _end_run(store: "Store", host: Host, run_id: str, status: RunStatus, w
         await store.update_run(project_user_of(host), run_id, status, error_summary=why[:2000])
 
 
-async def build_evaluation_agent(host: Host, store: "Store", run: Run) -> "Agent[Any]":
+async def build_evaluation_agent(host: Host, store: "Store", run: Run) -> "Agent[Any, Any]":
     """Build the agent that executes the steps of a run: code asks the model, and records its replies."""
     from treadle.assistants.guidance import assistant
 

@@ -9,11 +9,13 @@ from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from treadle import Home, Host, Jobs, RunNotFound, Runs, SettingsError, SharedResources, settings_for
+from treadle import Home, Runs
+from treadle.assistant import Host, Jobs, SharedResources, settings_for
 from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.stages import ProjectState
 from treadle.assistants.guidance.store import Project, open_store
 from treadle.assistants.guidance.store.errors import InvalidValue
+from treadle.errors import RunNotFound, SettingsError
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store

@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from treadle import AssistantSession, ContextNotFound, Host, Message, ModelError, RunNotFound, TreadleError, UnknownModel
+from treadle import Message, TreadleError
+from treadle.assistant import AssistantSession, ContextNotFound, Host
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.architect import AUTHOR, AnswerCancelled, NoMessageToAnswer, answer_last_message, stream_answer
 from treadle.assistants.guidance.bodies import (
@@ -49,6 +50,7 @@ from treadle.assistants.guidance.store.values import (
     WorldModel,
 )
 from treadle.assistants.guidance.tools import MAX_MESSAGES
+from treadle.errors import ModelError, RunNotFound, UnknownModel
 from treadle.routes import Created, Events, delete, get, json_response, post, put, routes_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, get_args
 
-from treadle import Host, execute_job
+from treadle.assistant import Host, execute_job, prompt_from_words
 from treadle.assistants.guidance.comparison import Comparison, format_comparison
 from treadle.assistants.guidance.comparison import build_comparison as compared
 from treadle.assistants.guidance.preflight import DEFAULT_COUNTS
@@ -31,23 +31,25 @@ if TYPE_CHECKING:
 
 
 def _project_options(parser: ArgumentParser) -> None:
-    parser.add_argument("-p", "--project", default="", metavar="PROJECT", help="its id, or its title (default: the newest)")
+    parser.add_argument("-p", "--project", default="", metavar="PROJECT", help="the project's id or title (default: the newest)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for starting a run."""
     _project_options(parser)
-    parser.add_argument("--mode", choices=get_args(Mode), default="full_search", help="how it searches (default: full_search)")
-    parser.add_argument("--candidates", type=int, default=DEFAULT_COUNTS["num_candidates"], metavar="N", help="how many solutions")
+    parser.add_argument("--mode", choices=get_args(Mode), default="full_search", help="the kind of search (default: full_search)")
     parser.add_argument(
-        "--scenarios", type=int, default=DEFAULT_COUNTS["num_scenarios"], metavar="N", help="in how many situations"
+        "--candidates", type=int, default=DEFAULT_COUNTS["num_candidates"], metavar="N", help="the number of candidates"
     )
-    parser.add_argument("--seed", action="append", default=[], metavar="CANDIDATE", help="a candidate to begin with")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="tokens at most")
-    parser.add_argument("--budget-usd", type=float, metavar="USD", help="US dollars at most")
-    parser.add_argument("--max-seconds", type=float, metavar="SECONDS", help="working time at most")
-    parser.add_argument("--detach", action="store_true", help="work in the background; `treadle jobs watch` shows it")
+    parser.add_argument(
+        "--scenarios", type=int, default=DEFAULT_COUNTS["num_scenarios"], metavar="N", help="the number of scenarios"
+    )
+    parser.add_argument("--seed", action="append", default=[], metavar="CANDIDATE", help="a candidate to start with")
+    parser.add_argument("--budget-tokens", type=int, metavar="N", help="maximum tokens")
+    parser.add_argument("--budget-usd", type=float, metavar="USD", help="maximum US dollars")
+    parser.add_argument("--max-seconds", type=float, metavar="SECONDS", help="maximum working time")
+    parser.add_argument("--detach", action="store_true", help="run in the background; `treadle jobs watch` shows it")
 
 
 def runs_arguments(parser: ArgumentParser) -> None:
@@ -56,7 +58,7 @@ def runs_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_argument(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="its id")
+    parser.add_argument("run", metavar="RUN", help="the run's id")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -65,25 +67,26 @@ resume_arguments = cancel_arguments = _run_argument
 
 def compare_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for comparing candidates."""
-    parser.add_argument("run", nargs="?", default="", metavar="RUN", help="its id (default: the last one with candidates)")
+    parser.add_argument("run", nargs="?", default="", metavar="RUN", help="the run's id (default: the last one with candidates)")
     _project_options(parser)
 
 
 def adr_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for printing a decision record."""
-    parser.add_argument("candidate", metavar="CANDIDATE", help="its id, as `treadle guide compare` prints it")
+    parser.add_argument("candidate", metavar="CANDIDATE", help="the candidate's id, as `treadle guide compare` prints it")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def candidate_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for proposing a candidate."""
-    parser.add_argument("words", nargs="+", metavar="DESCRIPTION", help="what is done, and how that works")
+    parser.add_argument("words", nargs="*", metavar="DESCRIPTION", help="what is done, and how that works")
     parser.add_argument("--run", default="", metavar="RUN", help="the run it belongs to (default: a new one)")
     _project_options(parser)
 
 
 def issue_arguments(parser: ArgumentParser) -> None:
     """Add the arguments for reporting an issue."""
-    parser.add_argument("words", nargs="+", metavar="DESCRIPTION", help="what is wrong")
+    parser.add_argument("words", nargs="*", metavar="DESCRIPTION", help="what is wrong")
     parser.add_argument("--type", choices=get_args(IssueType), default="model", help="what it is wrong with (default: model)")
     parser.add_argument("--severity", choices=get_args(Severity), default="important", help="how bad that is (default: important)")
     _project_options(parser)
@@ -110,7 +113,7 @@ async def run(args: Namespace, host: Host) -> int:
         begun = await create_project_run(host, store, wanted)
         if args.detach:
             start_in_background(host, begun.id)
-            host.command_terminal.line(begun.id)
+            host.show(without_snapshot(begun)) if args.json else host.command_terminal.line(begun.id)
             return 0
         host.command_terminal.note(f"Run {begun.id} of {project.title!r} …")
         return await _run_to_end(host, store, begun.id, as_json=args.json)
@@ -194,7 +197,8 @@ async def adr(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         scope = ProjectScope(host, store)
         chosen = await store.get_candidate(scope.user, args.candidate)
-        host.command_terminal.line((await load_decision_record(scope, chosen.project_id, chosen.id)).rstrip())
+        record = (await load_decision_record(scope, chosen.project_id, chosen.id)).rstrip()
+        host.show({"candidate": chosen.id, "record": record}) if args.json else host.command_terminal.line(record)
     return 0
 
 
@@ -202,7 +206,7 @@ async def candidate(args: Namespace, host: Host) -> int:
     """Propose a candidate."""
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
-        kept = await propose_candidate(ProjectScope(host, store), project.id, " ".join(args.words), args.run)
+        kept = await propose_candidate(ProjectScope(host, store), project.id, prompt_from_words(args.words), args.run)
     host.show(kept) if args.json else host.command_terminal.line(f"{kept.id}  run {kept.run_id}")
     return 0
 
@@ -212,7 +216,7 @@ async def issue(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
         kept = await store.create_issue(
-            project_user_of(host), ProjectIssue(project.id, args.type, args.severity, " ".join(args.words))
+            project_user_of(host), ProjectIssue(project.id, args.type, args.severity, prompt_from_words(args.words))
         )
     host.show(kept) if args.json else host.command_terminal.line(kept.id)
     return 0

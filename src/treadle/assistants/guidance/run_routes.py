@@ -12,7 +12,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 from starlette.responses import Response
 
-from treadle import Host, Limits, ModelError, UnknownModel, configured_agent
+from treadle import Limits
+from treadle.assistant import Host, configured_agent
 from treadle.assistants.guidance.comparison import Comparison, build_comparison, format_decision_record
 from treadle.assistants.guidance.project_runs import (
     BackgroundRuns,
@@ -39,6 +40,7 @@ from treadle.assistants.guidance.store.values import (
     Severity,
 )
 from treadle.assistants.guidance.tools import ProjectScope
+from treadle.errors import ModelError, UnknownModel
 from treadle.routes import Accepted, Created, Returns, delete, get, post
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from treadle import AssistantSession, Host, Model, execute_job, open_home, resolve_model
+from treadle import Model, open_home, resolve_model
+from treadle.assistant import AssistantSession, Host, execute_job
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.comparison import Comparison, build_comparison
 from treadle.assistants.guidance.project_runs import EvaluationInput, RunNotReady, create_project_run, work
@@ -20,6 +21,8 @@ from treadle.assistants.guidance.store.values import Mode
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
+
+__all__ = ["GuidanceService"]
 
 
 class GuidanceService:

@@ -13,22 +13,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import (
-    Approval,
-    AssistantSession,
-    ContextNotFound,
-    Host,
-    LazyToolset,
-    Message,
-    Request,
-    RunContext,
-    RunNotFound,
-    RunResult,
-    Runs,
-    Text,
-    Toolset,
-    only,
-)
+from treadle import Approval, Message, RunContext, RunResult, Runs, Text, Toolset
+from treadle.assistant import AssistantSession, ContextNotFound, Host
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.call_audits import load_call_audits
 from treadle.assistants.guidance.guidance_types import GuidanceType, classify_question, extract_actions
@@ -50,7 +36,10 @@ from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.stages import ProjectState, Stage, WorkflowProgress, progress_of, stage_of
 from treadle.assistants.guidance.store.errors import ItemNotFound, StoreError
 from treadle.assistants.guidance.tools import ProjectScope
+from treadle.errors import RunNotFound
+from treadle.models import Request
 from treadle.routes import redacted
+from treadle.toolsets import LazyToolset, only
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
@@ -323,7 +312,7 @@ def reply_without_model(state: ProjectState, query: str, why: str) -> GuidanceRe
 def _format_answer(state: ProjectState, result: RunResult[Any]) -> str:
     """Return the model's text; if it failed, what can be said without it, and that what was done before stands."""
     if result.stopped != "failed":
-        return result.text or result.reason
+        return result.message
     if not result.calls:
         return format_without_model(state, result.reason)
     done = ", ".join(dict.fromkeys(record.name for record in result.calls if not record.problem)) or "nothing"

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Host, Preview, RunContext, SettingsError, ToolProblem, tool
+from treadle import Preview, RunContext, ToolProblem, tool
+from treadle.assistant import Host
 from treadle.assistants.guidance.changes import (
     GivenConstraint,
     GivenEntry,
@@ -26,6 +27,7 @@ from treadle.assistants.guidance.projects import NO_PROJECTS, find_project, load
 from treadle.assistants.guidance.stages import project_state_to_json
 from treadle.assistants.guidance.store.errors import ItemNotFound, StoreError, VersionConflict
 from treadle.assistants.guidance.store.values import Mode, ProblemSpec, Project, Provenance, Resolution, WorldModel
+from treadle.errors import SettingsError
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store

@@ -4,22 +4,31 @@ This module only declares the assistant; everything it needs is imported on firs
 """
 
 from pathlib import Path
+from typing import Literal
 
-from treadle import Assistant, Command, Limits, Panel, allow, ask, lazy_import
+from treadle import Limits, allow, ask
+from treadle.assistant import Assistant, Command, Panel, lazy_import
 from treadle.assistants.platform.settings import PlatformSettings
 
 _NAME = "treadle.assistants.platform"
 
 
-def _command(name: str, summary: str, more: str = "", arguments: str = "") -> Command:
-    options = lazy_import(f"{_NAME}.command:{arguments or name + '_arguments'}")
-    return Command(name, summary, lazy_import(f"{_NAME}.command:{name}"), options, more)
+_COMMON: dict[str, tuple[Literal["model", "approval"], ...]] = {
+    **dict.fromkeys(("ask", "chat", "generate"), ("model", "approval")),
+    **dict.fromkeys(("validate", "demo"), ()),
+}
+
+
+def _command(name: str, summary: str, more: str = "") -> Command:
+    path = f"{_NAME}.command:{name}"
+    common = _COMMON.get(name, ("approval",))
+    return Command(name, summary, lazy_import(path), lazy_import(f"{path}_arguments"), more, common=common)
 
 
 assistant = Assistant(
     name="platform",
     title="Platform",
-    summary="Answers about a running platform and acts on it, with your own rights.",
+    summary="Ask about your deployments, and deploy with approval.",
     configure=lazy_import(f"{_NAME}.session:configure"),
     toolsets=lazy_import(f"{_NAME}.session:toolsets"),
     policy=(
@@ -30,23 +39,22 @@ assistant = Assistant(
         ask("retry_workflow", reason="This changes what runs."),
     ),
     limits=Limits(rounds=10, calls=30),
+    parts={"grounded": True},
     questions=("What applications do I have?", "Show me failed workflows.", "Write a spec for a web app with a database."),
     commands=(
         Command(
             "platform",
-            "ask about a running platform, and act on it with your own rights",
+            "ask about a running platform, and act on it as yourself",
             parts=(
-                _command("ask", "ask something", "What would be changed is shown before you are asked about it."),
-                _command("chat", "talk, with /help, /clear, /save and /exit", arguments="server_option"),
+                _command("ask", "ask a question", "Changes are shown first and need approval."),
+                _command("chat", "have a conversation, with /help, /clear, /save and /exit"),
                 _command("generate", "write a Score spec from a description"),
                 _command("deploy", "deploy a spec", "What would change is shown first."),
                 _command("delete", "delete an application", "What belongs to it is shown first."),
                 _command("run", "deploy a spec by a golden path", "What would change is shown first."),
                 _command("retry", "retry a failed workflow", "What failed is shown first."),
-                _command("validate", "check Score specs, by line", "Exits with 1 where one would be refused."),
-                _command(
-                    "demo", "start a small platform to try it on", "It runs until Ctrl-C, and prints the tokens of its users."
-                ),
+                _command("validate", "check Score specs line by line", "Exits with 1 if one is invalid."),
+                _command("demo", "start a small demonstration platform", "It runs until Ctrl-C and prints its users' tokens."),
             ),
         ),
     ),

@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from treadle import AssistantSession, Host, RunResult, SettingsError, SlashCommand, Terminal, exit_code, one_call, prompt_from_words
+from treadle import RunResult
+from treadle.assistant import AssistantSession, Host, SlashCommand, Terminal, exit_code, prompt_from_words
 from treadle.assistants.platform import assistant
 from treadle.assistants.platform.documents import PlatformDocuments, open_documents
 from treadle.assistants.platform.generate import generated_spec_to_json
@@ -14,25 +15,34 @@ from treadle.assistants.platform.responses import Json
 from treadle.assistants.platform.score import PROVIDED, SpecFinding, check_spec, find_spec
 from treadle.assistants.platform.session import generate_spec_for_host as write_spec
 from treadle.assistants.platform.settings import resolve_platform_settings
+from treadle.errors import SettingsError
 from treadle.files import read_named
+from treadle.plans import one_call
 
 MAX_INPUT_BYTES = 1_000_000  # of a spec
 
 
 def server_option(parser: ArgumentParser) -> None:
     """Add the platform's address as an option."""
-    parser.add_argument("--server", default="", metavar="URL", help="where the platform is (default: TREADLE_PLATFORM_SERVER)")
+    parser.add_argument("--server", default="", metavar="URL", help="the URL of the platform (default: TREADLE_PLATFORM_SERVER)")
 
 
 def ask_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `ask`."""
-    parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask; - stands for what comes on stdin")
+    parser.add_argument("words", nargs="*", metavar="QUESTION", help="what to ask; piped text is added, and files as @FILE")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    server_option(parser)
+
+
+def chat_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `chat`."""
+    parser.add_argument("--json", action="store_true", help="one JSON object for each reply")
     server_option(parser)
 
 
 def generate_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `generate`."""
-    parser.add_argument("words", nargs="+", metavar="DESCRIPTION", help="what to run; - stands for what comes on stdin")
+    parser.add_argument("words", nargs="*", metavar="DESCRIPTION", help="what to run; piped text is added, and files as @FILE")
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="write the spec there, and not to stdout")
     parser.add_argument("--force", action="store_true", help="replace FILE")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -41,40 +51,41 @@ def generate_arguments(parser: ArgumentParser) -> None:
 
 def deploy_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `deploy`."""
-    parser.add_argument("file", metavar="FILE", help="the spec; - stands for what comes on stdin")
+    parser.add_argument("file", metavar="FILE", help="the spec; - reads stdin")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     server_option(parser)
 
 
 def delete_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `delete`."""
     parser.add_argument("name", metavar="NAME", help="the application")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     server_option(parser)
 
 
 def run_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `run`."""
     parser.add_argument("path", metavar="PATH", help="the golden path's name")
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="what the path wants to know; repeatable"
-    )
+    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the path; repeatable")
     deploy_arguments(parser)
 
 
 def retry_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `retry`."""
     parser.add_argument("workflow", metavar="ID", help="the number of a failed workflow")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     server_option(parser)
 
 
 def validate_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `validate`."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec; - stands for what comes on stdin")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec; - reads stdin")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def demo_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `demo`."""
-    parser.add_argument("--port", type=int, default=8081, metavar="N", help="where to listen (default: 8081; 0 takes any)")
+    parser.add_argument("--port", type=int, default=8081, metavar="N", help="the port; 0 picks a free one (default: 8081)")
 
 
 async def ask(args: Namespace, host: Host) -> int:

@@ -10,7 +10,8 @@ from string import Formatter
 
 from msgspec import Struct
 
-from treadle import Answer, Approval, AssistantSession, Message, RunResult, Runs, SessionReply
+from treadle import Answer, Approval, Message, RunResult, Runs
+from treadle.assistant import AssistantSession, SessionReply
 from treadle.assistants.platform.score import SpecFinding
 
 CONFIRM_QUESTION = "Are you sure? (yes/no)"
@@ -103,7 +104,7 @@ def _reply_parts(result: RunResult[str]) -> list[str]:
         can_settle = len(result.approvals) == 1 and not result.approvals[0].unclear
         asked = _format_question(result.approvals[0]) if can_settle else NOT_IN_WORDS
         return [result.text, *[_format_approval(each) for each in result.approvals], asked]
-    return [result.reason if result.stopped == "failed" else result.text or result.reason]
+    return [result.message]
 
 
 def _format_question(approval: Approval) -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle import Host, SharedResources, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Host, SharedResources
 from treadle.assistants.platform.settings import PlatformSettings
 
 if TYPE_CHECKING:

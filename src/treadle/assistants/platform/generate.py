@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from treadle import Model, Options, TreadleError, Usage, configured_agent
+from treadle import Model, Options, TreadleError, Usage
+from treadle.assistant import configured_agent
 from treadle.assistants.platform.prompts import GENERATE, format_documentation
 from treadle.assistants.platform.score import SpecFinding
 from treadle.assistants.platform.spec_drafts import MAX_TRIES, SpecDraft, best_draft, find_draft, format_retry_prompt

@@ -5,6 +5,8 @@ it is right.
 """
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -63,12 +65,20 @@ INSTRUCTIONS = "\n".join(
         *[f'\nMessage: {text}\n{{"about": "{about}", "app": "{app}"}}' for text, about, app in _EXAMPLES],
     ]
 )
-SHAPE = {
-    "type": "object",
-    "properties": {"about": {"type": "string", "enum": list(ABOUT)}, "app": {"type": "string", "maxLength": 63}},
-    "required": ["about", "app"],
-    "additionalProperties": False,
-}
+READS = tuple([about for about in ABOUT if about not in ("deploy", "delete", "write", "talk")])
+
+
+def build_shape(topics: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a classification into some topics."""
+    return {
+        "type": "object",
+        "properties": {"about": {"type": "string", "enum": list(topics)}, "app": {"type": "string", "maxLength": 63}},
+        "required": ["about", "app"],
+        "additionalProperties": False,
+    }
+
+
+SHAPE = build_shape(list(ABOUT))
 
 _NUMBER = re.compile(r"(?<![\w.-])#?(\d{1,9})(?![\w.-])")
 _STATES = (

@@ -8,11 +8,13 @@ import re
 from collections.abc import Generator
 from typing import Any, cast
 
-from treadle import Options, PlanQuestion, PlanStep, Request, Result
+from treadle import Options, Result
 from treadle.assistants.platform.intent import (
     INSTRUCTIONS,
+    READS,
     SHAPE,
     MessageIntent,
+    build_shape,
     find_number,
     find_workflow_status,
     format_intent_question,
@@ -28,7 +30,8 @@ from treadle.assistants.platform.spec_drafts import (
     find_last_spec,
     format_retry_prompt,
 )
-from treadle.plans import last_turn
+from treadle.models import Request
+from treadle.plans import PlanQuestion, PlanStep, format_plan_question, last_turn, load_plan_state
 
 MAX_RESULT_CHARS = 6_000  # characters
 HEADINGS = {
@@ -123,6 +126,8 @@ def plan_platform(request: Request) -> Plan:
     message, steps = last_turn(request.history)
     if steps:
         following = _next_move(message, steps)
+        if following is None and request.note and request.tools and len(steps) == 1:
+            following = yield from _second_look(request, message, steps[0])
         return following if following is not None else (yield from _answer_plan(request, message, steps))
     said = yield PlanQuestion(format_intent_question(message), INSTRUCTIONS, Options(temperature=0, max_tokens=60), SHAPE)
     wish = parse_intent(said, message)
@@ -131,7 +136,19 @@ def plan_platform(request: Request) -> Plan:
     if wish.about == "deploy" and (other := _other_application(request, message, wish.app)):
         return PlanStep(text=f"The spec that was shown last is of {other}, not of {wish.app}. Show me the one that you mean.")
     calls = _first_call(wish, message)
-    return PlanStep((calls,)) if calls else (yield from _talk_plan(request, message))
+    return PlanStep((calls,), state=wish.about) if calls else (yield from _talk_plan(request, message))
+
+
+def _second_look(request: Request, message: str, first: Result) -> Generator[PlanQuestion, str, PlanStep | None]:
+    """Return a look elsewhere, after an answer that wasn't in what was found first; None if there is nowhere else to look."""
+    topics = [about for about in READS if about != load_plan_state(request.history)]
+    said = yield PlanQuestion(
+        format_intent_question(message), INSTRUCTIONS, Options(temperature=0, max_tokens=60), build_shape(topics)
+    )
+    wish = parse_intent(said, message)
+    calls = _first_call(wish, message) if wish.about in topics else None
+    is_new_read = calls is not None and calls[0].startswith(("get_", "list_")) and calls[0] != first.name
+    return PlanStep((calls,), state=wish.about) if calls is not None and is_new_read else None
 
 
 def _other_application(request: Request, message: str, app: str) -> str:
@@ -200,7 +217,8 @@ def _answer_plan(request: Request, message: str, steps: list[Result]) -> Plan:
     if steps[-1].problem is not None:
         return PlanStep(text=problem_reason(steps[-1]))
     found = "\n\n".join([*[format_tool_result(step) for step in steps], _extract_documentation(request.instructions)])
-    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
+    asked = f"{found}\n\n{format_plan_question(message, request)}"
+    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=400))
     return PlanStep(text=words.strip() or found)
 
 

@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from treadle import AssistantSession, Host, Message, Text, ToolProblem, TreadleError
+from treadle import Message, Text, ToolProblem, TreadleError
+from treadle.assistant import AssistantSession, Host
 from treadle.assistants.platform import api_calls, assistant, session
 from treadle.assistants.platform.client import (
     PlatformClient,

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from treadle import Caller, ContextNotFound, Host, Plan, RunContext, RunResult, ToolProblem, Toolset
+from treadle import RunContext, RunResult, ToolProblem, Toolset
+from treadle.assistant import Caller, ContextNotFound, Host
 from treadle.assistants.platform import api_calls
 from treadle.assistants.platform.client import PlatformClient
 from treadle.assistants.platform.documents import open_documents
@@ -23,6 +24,7 @@ from treadle.assistants.platform.settings import PlatformSettings, load_own_toke
 from treadle.assistants.platform.sign_in import COOKIE, sign_ins
 from treadle.assistants.platform.spec_drafts import find_last_question
 from treadle.assistants.platform.tools import PlatformTools
+from treadle.plans import Plan
 
 CREDENTIAL = "platform"  # the name of a person's token
 USER_TIMEOUT = 5.0  # seconds for the platform to say who somebody is
@@ -99,7 +101,7 @@ def toolsets(host: Host) -> Sequence[Toolset]:
 
 def build_openapi_tools(settings: PlatformSettings, folder: Path) -> Toolset:
     """Return the operations of an OpenAPI document as tools, at the configured platform only: a token is sent nowhere else."""
-    from treadle.web import openapi_tools  # most platforms are innominatus
+    from treadle.toolsets import openapi_tools  # most platforms are innominatus
 
     document = settings.openapi if "://" in settings.openapi else folder / Path(settings.openapi).expanduser()
     credentials = {"bearer": CREDENTIAL, "api_key": CREDENTIAL}

@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr, replace
 
-from treadle import Host, SettingsError
+from treadle.assistant import Host
+from treadle.errors import SettingsError
 
 SERVER = "http://localhost:8081"
 TOKEN_VARIABLES = ("TREADLE_PLATFORM_TOKEN", "IDP_API_KEY")

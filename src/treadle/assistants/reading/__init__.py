@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Assistant, Command, FixedPlan, Host, Limits, Panel, Plan, Toolset
+from treadle import Limits, Toolset
+from treadle.assistant import Assistant, Command, Host, Panel
 from treadle.assistants.reading.settings import ReadingSettings
+from treadle.plans import FixedPlan, Plan
 
 _INSTRUCTIONS = """\
 You tell developers what source files are for before they read them: why a file is there and what its parts do, never how.
@@ -60,7 +62,7 @@ def _configure(host: Host) -> dict[str, Any]:
 assistant = Assistant(
     name="reading",
     title="Reading",
-    summary="Says what a source file is for, and which of its parts belong together.",
+    summary="Explains a source file: its purpose and its parts.",
     instructions=_INSTRUCTIONS,
     toolsets=_build_toolsets,
     limits=Limits(rounds=20, calls=60),
@@ -68,10 +70,11 @@ assistant = Assistant(
     commands=(
         Command(
             "read",
-            "say what a source file or folder is for, and which parts belong together",
+            "explain a source file or folder: its purpose, and which parts belong together",
             _run,
             _add_arguments,
-            "Without a model, or with --no-model, it is a sketch made from the code alone.",
+            "Without a model, or with --no-model, it makes a sketch from the code alone.",
+            pages=True,
         ),
     ),
     routes=_build_routes,

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import AssistantSession, FixedPlan, Host, Model, RunResult, Runs, UnknownModel, Usage
+from treadle import Model, RunResult, Runs, Usage
+from treadle.assistant import AssistantSession, Host
 from treadle.assistants.reading.analysis_program import (
     GROUP,
     RETENTION_SECONDS,
@@ -31,8 +32,10 @@ from treadle.assistants.reading.answer_validation import CheckedAnswer
 from treadle.assistants.reading.execution_paths import TOOL, PathResult
 from treadle.assistants.reading.reading_types import FailedPath, FailedRequest, FileReading, Stage, TokenUsage, ToolCall
 from treadle.assistants.reading.source import OutlinedSource, hash_text
+from treadle.errors import UnknownModel
+from treadle.plans import FixedPlan
 
-VERSION = "1"  # of what is asked and how answers are mended; another one makes kept answers void
+VERSION = "2"  # of what is asked and how answers are mended; another one makes kept answers void
 EMPTY = "Empty file"
 RECENT_RUNS = 5  # runs of a file among which the latest of a text is looked for
 
@@ -153,7 +156,7 @@ class AnalysisOutcome(Struct, frozen=True):
     @classmethod
     def of(cls, result: RunResult[Any], model: str, seconds: float) -> "AnalysisOutcome":
         """Build the outcome of a run that was executed in this process."""
-        output = None if result.stopped == "failed" else result.output
+        output = result.output_or_none or result.answer_at_limit
         return cls(result.run_id, output, result.reason or f"it stopped: {result.stopped}", model, result.usage, seconds)
 
 

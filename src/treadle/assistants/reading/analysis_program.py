@@ -13,22 +13,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import (
-    BadPrompt,
-    FixedPlan,
-    FunctionToolset,
-    Host,
-    Limits,
-    ModelError,
-    Options,
-    PlanQuestion,
-    PlanStep,
-    Request,
-    ResultOptions,
-    Toolset,
-    TreadleError,
-    tool,
-)
+from treadle import FunctionToolset, Limits, Options, ResultOptions, Toolset, TreadleError, tool
+from treadle.assistant import Host
 from treadle.assistants.reading.execution_paths import (
     TOOL,
     PathContext,
@@ -45,6 +31,9 @@ from treadle.assistants.reading.settings import load_settings
 from treadle.assistants.reading.sketch import sketch_outline
 from treadle.assistants.reading.source import OutlinedSource, SourceReader, build_source, hash_text
 from treadle.assistants.reading.source_files import NotReadable, outline_source
+from treadle.errors import BadPrompt, ModelError
+from treadle.models import Request
+from treadle.plans import FixedPlan, PlanQuestion, PlanStep
 
 RETENTION_SECONDS = 30 * 24 * 3600.0  # seconds that sources and readings are kept
 GROUP = "reading"

@@ -1,4 +1,5 @@
-"""Validate and repair a model's answer: whole parts, no line in two blocks, existing names, meaningful labels. Pure.
+"""Validate and repair a model's answer: whole parts, no line in two blocks, existing names, meaningful labels,
+three to six blocks, no words of the prompt. Pure.
 
 What can be repaired is repaired and noted; what only the model can fix becomes a problem, worded for the model.
 """
@@ -9,16 +10,27 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from treadle.assistants.reading.file_parts import FilePart, PartElement, collect_elements, element_names, part_ranges
+from treadle.assistants.reading.file_parts import FilePart, PartElement, collect_elements, find_names_elsewhere, part_ranges
+from treadle.assistants.reading.file_units import (
+    FEWEST,
+    MOST,
+    FileUnit,
+    chosen_units,
+    describe_units,
+    fewest_blocks,
+    find_units,
+    label_units,
+    split_groups,
+)
 from treadle.assistants.reading.grouping import UNASSIGNED, GroupClaim, assign_groups, attach_unclaimed, merge_smallest_groups
-from treadle.assistants.reading.labels import LONGEST, SHORTEST, build_common_label, clean_label, is_generic_label, to_kebab_case
+from treadle.assistants.reading.labels import LONGEST, SHORTEST, clean_label, is_generic_label, split_identifier, to_kebab_case
 from treadle.assistants.reading.part_graph import build_affinity_graph
 from treadle.assistants.reading.reading_types import Range, ResponsibilityBlock
 
-FEWEST, MOST = 3, 6  # blocks of a file
 INTENT_LINES = 4
 MIN_COVERAGE = 0.3  # the share of definitions that a model has to place itself
 NOTE_CHARS = 500  # of a model's own notes
+_PHRASE = 4  # words
 _OPINIONS = frozenset(("state", "constants"))  # which of the two something is, the model may say
 _PLACES = re.compile(r"\blines?\s+\d+(?:\s*(?:-|–|to|and)\s*\d+)?", re.IGNORECASE)
 
@@ -31,6 +43,12 @@ class CheckedAnswer(Struct, frozen=True):
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     coverage: float = 1.0
+    echoes: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that a reader is told in words."""
+        return (self.file_intent, *[text for block in self.blocks for text in (block.label, block.description)])
 
 
 class AnswerBlock(Struct, frozen=True):
@@ -42,8 +60,8 @@ class AnswerBlock(Struct, frozen=True):
     lists: dict[str, str] = {}
 
 
-def check_model_answer(answer: object, parts: Sequence[FilePart], lines: int) -> CheckedAnswer:
-    """Repair a model's answer and list its problems."""
+def check_model_answer(answer: object, parts: Sequence[FilePart], lines: int, language: str = "") -> CheckedAnswer:
+    """Repair a model's answer and list its problems. Fewer than three blocks are split, more than six joined."""
     given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     intent, problems = _parse_intent(given.get("file_intent"))
     said, notes = _parse_blocks(given, parts, lines)
@@ -52,21 +70,34 @@ def check_model_answer(answer: object, parts: Sequence[FilePart], lines: int) ->
     groups = assign_groups(parts, [block.claim for block in said])
     coverage = _compute_coverage(parts, groups)
     notes += _describe_disagreements(said, parts)
-    graph = build_affinity_graph(parts)
-    whole = merge_smallest_groups(attach_unclaimed(groups, graph), [part.size for part in parts], graph, MOST)
-    blocks, taken = list[ResponsibilityBlock](), set[str]()
+    graph, units = build_affinity_graph(parts), find_units(parts, language, opened=True)
+    few = len({*groups} - {UNASSIGNED}) < fewest_blocks(units)
+    claimed = _group_unclaimed(groups, units, len(said)) if few else groups
+    whole = merge_smallest_groups(attach_unclaimed(claimed, graph), [part.size for part in parts], graph, MOST)
+    whole = split_groups(whole, units, graph, new=len(said)) if few else whole
+    blocks, elsewhere = list[ResponsibilityBlock](), find_names_elsewhere(parts, whole)
     for group in sorted({*whole}):
-        blocks.append(_build_block(said[group], parts, [part for part in parts if whole[part.number] == group], taken))
-        taken |= element_names(blocks[-1].elements)
-    problems += [*_check_amount(len(said), parts), *_check_missing(parts, groups, coverage), *_check_labels(said)]
+        chosen = [part for part in parts if whole[part.number] == group]
+        blocks.append(_build_block(said[group] if group < len(said) else None, chosen, units, parts, elsewhere[group]))
+    problems += [*_check_amount(len(said), fewest_blocks(units)), *_check_missing(parts, groups, coverage), *_check_labels(said)]
     if coverage < 1:
         notes += ("Definitions that the answer had left out were added to the block they have most to do with.",)
     return CheckedAnswer(intent, tuple(_make_ids_unique(blocks)), tuple(problems), (*_parse_notes(given, lines), *notes), coverage)
 
 
+def _group_unclaimed(groups: Sequence[int], units: Sequence[FileUnit], new: int) -> list[int]:
+    """Return the groups with one more, `new`, of the definitions that no block claims: what a model said isn't about them."""
+    found = list(groups)
+    for unit in units:
+        if unit.is_subject and all(groups[number] == UNASSIGNED for number in unit.parts):
+            for number in unit.parts:
+                found[number] = new
+    return found
+
+
 def _parse_intent(given: object) -> tuple[str, list[str]]:
     text = given.strip() if isinstance(given, str) else ""
-    kept = [line.strip() for line in text.splitlines() if line.strip()][:INTENT_LINES]
+    kept = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))][:INTENT_LINES]
     return "\n".join(kept), [] if kept else ["file_intent is missing: say in 1 to 4 lines why the file exists."]
 
 
@@ -153,7 +184,7 @@ def _list_of_objects(given: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _normalize_text(given: object) -> str:
-    return " ".join(given.split()) if isinstance(given, str) else ""
+    return " ".join(given.split()) if isinstance(given, str) and any(map(str.isalnum, given)) else ""
 
 
 def _parse_names(given: object) -> list[tuple[str, str]]:
@@ -183,10 +214,10 @@ def _compute_coverage(parts: Sequence[FilePart], groups: Sequence[int]) -> float
     return sum(placed) / len(placed) if placed else 1.0
 
 
-def _check_amount(blocks: int, parts: Sequence[FilePart]) -> list[str]:
+def _check_amount(blocks: int, least: int) -> list[str]:
     if blocks > MOST:
         return [f"There are {blocks} responsibilities; join them to {FEWEST} to {MOST}."]
-    if blocks < FEWEST and sum([part.defines and part.owner < 0 for part in parts]) >= 2 * FEWEST:
+    if blocks < least:
         return [f"Only {blocks} of {FEWEST} to {MOST} responsibilities are told apart."]
     return []
 
@@ -213,46 +244,18 @@ def _check_labels(said: Sequence[AnswerBlock]) -> list[str]:
 
 
 def _build_block(
-    said: AnswerBlock, parts: Sequence[FilePart], chosen: list[FilePart], taken: Collection[str]
+    said: AnswerBlock | None, chosen: list[FilePart], units: Sequence[FileUnit], parts: Sequence[FilePart], taken: Collection[str]
 ) -> ResponsibilityBlock:
-    label = clean_label(said.label)
-    if is_generic_label(label) or len(label.split()) < SHORTEST:
-        label = derive_label(chosen, label if not is_generic_label(label) else "")
-    elements = collect_elements(chosen, said.lists, taken)
-    return ResponsibilityBlock(to_kebab_case(label), label, said.description or f"{label}.", elements, part_ranges(parts, chosen))
-
-
-def derive_label(chosen: Sequence[FilePart], word: str = "", parts: Sequence[FilePart] = ()) -> str:
-    """Derive a label for some parts of a file from what they define. `word` is put in front if given."""
-    defined = [part for part in chosen if part.defines] or list(chosen)
-    defined = [part for part in defined if part.owner < 0] or defined
-    kinds = [part.node.kind for part in defined]
-    kind = _PLURALS[max(dict.fromkeys(kinds), key=kinds.count)]
-    return f"{word} {kind}" if word else build_common_label(_part_names(defined), kind, _part_names(parts))
-
-
-def _part_names(parts: Sequence[FilePart]) -> list[str]:
-    return [part.node.name for part in parts]
-
-
-_PLURALS = {
-    "class": "classes",
-    "struct": "structures",
-    "function": "functions",
-    "method": "methods",
-    "constant": "constants",
-    "variable": "state",
-    "field": "fields",
-    "import": "imports",
-    "statement": "statements",
-    "interface": "interfaces",
-    "enum": "enumerations",
-    "trait": "traits",
-    "impl": "implementations",
-    "type": "types",
-    "macro": "macros",
-    "module": "modules",
-}
+    """Build a block from what a model said of it; if it was split off in code, from the names and comments in it."""
+    mine = chosen_units(units, chosen)
+    label = clean_label(said.label) if said else ""
+    if is_generic_label(label):
+        label = label_units(mine, units)
+    elif len(label.split()) < SHORTEST:
+        label = clean_label(f"{label}: {label_units(mine, units)}")
+    description = (said.description if said else "") or describe_units(mine, label)
+    elements = collect_elements(chosen, said.lists if said else {}, taken)
+    return ResponsibilityBlock(to_kebab_case(label), label, description, elements, part_ranges(parts, chosen))
 
 
 def _make_ids_unique(blocks: Iterable[ResponsibilityBlock]) -> Iterable[ResponsibilityBlock]:
@@ -265,3 +268,25 @@ def _make_ids_unique(blocks: Iterable[ResponsibilityBlock]) -> Iterable[Responsi
             if seen[block.id] == 1
             else ResponsibilityBlock(f"{block.id}-{seen[block.id]}", block.label, block.description, block.elements, block.ranges)
         )
+
+
+def find_echoes(texts: Iterable[str], prompt: str, source: str) -> tuple[str, ...]:
+    """Return phrases of a prompt that an answer repeats although the source doesn't have their words.
+
+    A phrase is four words in a row, or the whole of a shorter text: a small model takes an example, or what it is told to
+    do, for what the file does.
+    """
+    asked, known = f" {' '.join(_words(prompt))} ", {*_words(source), *split_identifier(source)}
+    found: list[str] = []
+    for words in map(_words, texts):
+        length, end = max(2, min(_PHRASE, len(words))), -2  # of the phrase before
+        for start in range(len(words) - length + 1):
+            phrase = words[start : start + length]
+            if f" {' '.join(phrase)} " in asked and not known.issuperset(phrase):
+                found = [*found[:-1], f"{found[-1]} {phrase[-1]}"] if end == start - 1 else [*found, " ".join(phrase)]
+                end = start
+    return tuple(dict.fromkeys(found))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())

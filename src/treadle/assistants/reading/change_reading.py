@@ -12,24 +12,28 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Host, Limits, Options, TreadleError, UnknownModel, configured_agent, extract_json
+from treadle import TreadleError
+from treadle.assistant import Host
 from treadle.assistants.reading.analysis_program import log
 from treadle.assistants.reading.file_parts import FilePart, find_part_at
+from treadle.assistants.reading.json_answer import ask_for_json
 from treadle.assistants.reading.outline.languages import detect_language
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.reading_types import TokenUsage
-from treadle.assistants.reading.source_files import NotReadable, outline_source
+from treadle.assistants.reading.source_files import outline_source
+from treadle.errors import UnknownModel
 from treadle.files import printable_name
 from treadle.workspace import FileChange, changes_since
 
 Status = Literal["added", "removed", "changed"]
 
 MOST_DIFF = 24_000  # characters of the change that a model is shown
-_INSTRUCTIONS = """\
+INSTRUCTIONS = """\
 You tell a developer what a change to source code is for. You get the definitions that it touches, each with its lines added and \
-removed, and then the change as a diff. Answer with one JSON object and nothing else: {"change_intent": "in 1 to 4 lines, why this \
-change was made and what is different for whoever uses the code", "definitions": [{"path": "shop.py", "name": "price", \
-"explanation": "what is different about it, in one sentence"}]}. Name definitions as they are listed."""
+removed, and then the change as a diff. Answer with one JSON object and nothing else, of this form: {"change_intent": "…", \
+"definitions": [{"path": "…", "name": "…", "explanation": "…"}]}. change_intent says in 1 to 4 lines why the change was made and \
+what is different for whoever uses the code; an explanation says in one sentence what is different about a definition. Name \
+definitions as they are listed."""
 
 
 class DefinitionChange(Struct, frozen=True):
@@ -147,26 +151,11 @@ def _find_owners(parts: Sequence[FilePart], lines: Sequence[int]) -> Iterator[st
 
 
 async def _ask_model(host: Host, sketch: ChangeReading, changes: Sequence[FileChange]) -> ChangeReading:
-    model = await host.model()
-    parts: dict[str, Any] = {
-        "name": "reading-change",
-        "instructions": _INSTRUCTIONS,
-        "limits": Limits(rounds=2, tries=3),
-        "options": Options(temperature=0.1, max_tokens=2000).suited(model.traits),
-    }
-    agent = configured_agent(None, model, parts=parts)
-    kept: dict[str, Any] = {"journal": host.home.services(), "user": host.user, "origin": host.remember({})}
     question, cut = _build_question(sketch, changes)
-    result = await agent.run(question, **kept)
-    answer = extract_json(result.output)
-    fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-    intent = fields.get("change_intent")
-    if not isinstance(intent, str) or not intent.strip():
-        raise NotReadable("what it answered can't be read.")
-    files = tuple([_add_explanations(file, _parse_explanations(fields.get("definitions"))) for file in sketch.files])
+    said = await ask_for_json(host, "reading-change", INSTRUCTIONS, question, "change_intent")
+    files = tuple([_add_explanations(file, _parse_explanations(said.fields.get("definitions"))) for file in sketch.files])
     notes = f"The model was shown the first {MOST_DIFF:,} characters of the change." if cut else ""
-    spent = TokenUsage.of(result.usage)
-    return ChangeReading(sketch.since, intent.strip(), files, sketch=False, tokens=spent, notes=notes, run_id=result.run_id)
+    return ChangeReading(sketch.since, said.intent, files, sketch=False, tokens=said.tokens, notes=notes, run_id=said.run_id)
 
 
 def _build_question(sketch: ChangeReading, changes: Sequence[FileChange]) -> tuple[str, bool]:

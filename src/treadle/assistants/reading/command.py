@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, SettingsError, Terminal, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Host, Terminal
 from treadle.assistants.reading import rendering
 from treadle.assistants.reading.analysis import Analysis, AnalysisOptions, analyse
 from treadle.assistants.reading.analysis_program import RequestedPath
@@ -18,6 +19,7 @@ from treadle.assistants.reading.outline.source_text import decode_source
 from treadle.assistants.reading.reading_types import FileReading
 from treadle.assistants.reading.source import hash_text
 from treadle.assistants.reading.source_files import load_source_file, open_source
+from treadle.errors import SettingsError
 
 PATHS: tuple[RequestedPath, ...] = ("auto", "fast-path", "tool-calling", "two-stage")
 REPORTS = "debug_reports"
@@ -25,18 +27,27 @@ REPORTS = "debug_reports"
 
 def add_read_arguments(parser: ArgumentParser) -> None:
     """Add the command's arguments to the parser."""
-    parser.add_argument("path", metavar="FILE", nargs="?", help="a source file, a folder of them, or - for the standard input")
-    parser.add_argument("--since", default="", metavar="REF", help="what has changed since a commit, in FILE or else here")
+    parser.add_argument("path", metavar="FILE", nargs="?", help="a source file, a folder, or - for stdin")
+    parser.add_argument(
+        "--since", default="", metavar="REF", help="explain what has changed since a commit, in FILE or in this folder"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--markdown", action="store_true", help="print Markdown")
-    parser.add_argument("--no-model", action="store_true", help="a sketch, without asking a model")
-    parser.add_argument("--path", dest="way", choices=PATHS, default="auto", help="how to ask (default: what suits the file)")
-    parser.add_argument("--language", default="", metavar="NAME", help="what it is written in (default: as its name tells)")
-    parser.add_argument("--fresh", action="store_true", help="ask again, even where an answer is kept")
+    form.add_argument("--source", action="store_true", help="print the lines of each block too, in its colour")
+    parser.add_argument("--no-model", action="store_true", help="make a sketch without a model")
+    parser.add_argument(
+        "--path", dest="way", choices=PATHS, default="auto", help="the analysis path (default: what suits the file)"
+    )
+    parser.add_argument(
+        "--language", default="", metavar="NAME", help="the programming language (default: by the name of the file)"
+    )
+    parser.add_argument("--fresh", action="store_true", help="analyse again, even if there is a stored result")
     parser.add_argument("--debug", action="store_true", help=f"write a report into {REPORTS}/")
-    parser.add_argument("--outline", action="store_true", help="print the outline that a model is shown, and ask nobody")
-    parser.add_argument("-j", "--jobs", type=int, default=CONCURRENCY, metavar="N", help="files of a folder at once (default: 4)")
+    parser.add_argument("--outline", action="store_true", help="print the outline that the model would see, and stop")
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=CONCURRENCY, metavar="N", help="concurrent files of a folder (default: 4)"
+    )
 
 
 async def run(args: Namespace, host: Host) -> int:
@@ -47,12 +58,16 @@ async def run(args: Namespace, host: Host) -> int:
     how = AnalysisOptions(host, wanted, args.fresh)
     if args.model and wanted != "sketch" and not args.outline:
         await host.model()  # one that was named and isn't there is an error, not a sketch
-    async with Outliner() as outliner:
-        if args.since:
-            return await _read_change(path, outliner, args, host)
-        if await asyncio.to_thread(path.is_dir):
-            return await _read_folder(path, how, outliner, args, host)
-        return await _read_file(path, how, outliner, args, host)
+    try:
+        async with Outliner() as outliner:
+            if args.since:
+                return await _read_change(path, outliner, args, host)
+            if await asyncio.to_thread(path.is_dir):
+                return await _read_folder(path, how, outliner, args, host)
+            return await _read_file(path, how, outliner, args, host)
+    except asyncio.CancelledError:
+        host.command_terminal.tell("Interrupted. The same command goes on; files that were read are kept.", "yellow")
+        raise
 
 
 def _check_arguments(args: Namespace) -> None:
@@ -96,7 +111,7 @@ async def _read_file(path: Path, how: AnalysisOptions, outliner: Outliner, args:
     elif args.markdown:
         terminal.line(rendering.reading_to_markdown(path.name, found.reading))
     else:
-        rendering.show_analysis(found, terminal)
+        rendering.show_analysis(found, terminal, source=args.source)
     if args.debug:
         page, _ = await file_report(Path(REPORTS), found, outliner)
         terminal.tell(f"Report: {page}")

@@ -11,13 +11,16 @@ from typing import Any, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from treadle import Call, Message, PlanQuestion, Request, Result, Text, Traits, TreadleError, Usage, extract_json
+from treadle import Call, Message, Result, Text, TreadleError, Usage
 from treadle.assistants.reading import prompts
-from treadle.assistants.reading.answer_validation import CheckedAnswer, check_model_answer
+from treadle.assistants.reading.answer_validation import CheckedAnswer, check_model_answer, find_echoes
+from treadle.assistants.reading.file_units import MOST, fewest_blocks, find_units
 from treadle.assistants.reading.outline.formatter import format_outline
 from treadle.assistants.reading.reading_types import ExecutionPath, Range, Stage, TokenUsage, ToolRead
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
 from treadle.assistants.reading.source import OutlinedSource, SourceReader
+from treadle.models import Request, Traits
+from treadle.plans import PlanQuestion, extract_json
 
 CHARS_PER_TOKEN = 3  # counted low, so that what has to fit does
 TOOL = "refer_to_source_code"
@@ -34,10 +37,15 @@ def _list_schema(items: dict[str, Any], **more: int) -> dict[str, Any]:
 # The shapes that answers are held to, where a model's server can do that.
 _TEXT, _LINE = {"type": "string"}, {"type": "integer"}
 _RANGES = _list_schema(_list_schema(_LINE, minItems=2, maxItems=2))
-_ANSWER = _object_schema(
-    file_intent=_TEXT, responsibilities=_list_schema(_object_schema(label=_TEXT, description=_TEXT, ranges=_RANGES))
-)
+_BLOCK = _object_schema(label=_TEXT, description=_TEXT, ranges=_RANGES)
 _RANGES_TO_READ = _object_schema(ranges_to_read=_list_schema(_object_schema(start_line=_LINE, end_line=_LINE, reason=_TEXT)))
+
+
+def _answer_shape(source: OutlinedSource) -> dict[str, Any]:
+    """Return the shape of an answer: three to six blocks, fewer if there is little to tell apart."""
+    least = fewest_blocks(find_units(source.parts, source.language, opened=True))
+    blocks = _list_schema(_BLOCK, minItems=least, maxItems=MOST)
+    return _object_schema(file_intent=_TEXT, responsibilities=blocks)
 
 
 class UnusableAnswer(TreadleError):
@@ -88,7 +96,7 @@ class PathContext(Struct, frozen=True):
         """Build a question about the file."""
         if self.is_held:
             return PlanQuestion(text, instructions, self.request.options, shape)
-        more = prompts.OPTIONAL if shape is _ANSWER else ""
+        more = prompts.OPTIONAL if shape is not _RANGES_TO_READ else ""
         return PlanQuestion(text, f"{instructions}{more}", self.request.options)
 
 
@@ -98,7 +106,7 @@ PathSteps = Generator[PlanQuestion, str, PathResult]
 def run_fast_path(view: PathContext, source: OutlinedSource) -> PathSteps:
     """Send the whole file in one request."""
     prompt = prompts.format_file_prompt(source.filename, source.language, "numbered", prompts.number_source_lines(source.lines))
-    question = view.question(prompt, prompts.FAST, _ANSWER)
+    question = view.question(prompt, prompts.FAST, _answer_shape(source))
     return PathResult("fast-path", (yield from _ask_checked(view, question, source, "fast_path_analysis")))
 
 
@@ -111,7 +119,7 @@ def run_tool_calling(view: PathContext, source: OutlinedSource) -> PathSteps:
     prompt = prompts.format_file_prompt(
         source.filename, source.language, f"{len(source.lines)} lines, its outline", _format_outline(view, source)
     )
-    question = view.question(prompt, prompts.OUTLINE if view.is_held else prompts.TOOLS, _ANSWER)
+    question = view.question(prompt, prompts.OUTLINE if view.is_held else prompts.TOOLS, _answer_shape(source))
     if not view.is_held:
         tools = tuple([each for each in view.request.tools if each.name == TOOL])
         question = replace(question, tools=tools if view.may_read else ())
@@ -129,7 +137,7 @@ def run_two_stage(view: PathContext, source: OutlinedSource, tree: str = "") -> 
     wanted, _ = yield from _ask(view, view.question(prompt, prompts.IDENTIFY, _RANGES_TO_READ), "stage_1_identification")
     snippets = _read_ranges(reads, wanted, source, view.most_calls)
     told = prompts.format_snippets_prompt(source.filename, source.language, tree, snippets)
-    settled = yield from _ask_checked(view, view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
+    settled = yield from _ask_checked(view, view.question(told, prompts.ANALYSE, _answer_shape(source)), source, "stage_2_analysis")
     return PathResult("two-stage", settled, tuple(reads.log))
 
 
@@ -166,16 +174,26 @@ def _ask_checked(
 ) -> Generator[PlanQuestion, str, CheckedAnswer]:
     """Return the checked answer, retried once if it has problems; of the two, the one with fewer."""
     answer, text = yield from _ask(view, question, name)
-    settled = check_model_answer(answer, source.parts, len(source.lines))
+    settled = _check_answer(answer, question, source)
     if settled.problems:
         said = (*question.before, *([_user_message(question.text)] if question.text else ()), Message("model", (Text(text),)))
         again = replace(question, text=prompts.AGAIN.format(problems=_format_problems(settled.problems)), before=said)
         answer, _ = yield from _ask(view, again, name)
-        better = check_model_answer(answer, source.parts, len(source.lines))
-        settled = better if better.blocks and len(better.problems) <= len(settled.problems) else settled
+        better = _check_answer(answer, question, source)
+        ranks = [(bool(each.echoes), len(each.problems)) for each in (better, settled)]
+        settled = better if better.blocks and ranks[0] <= ranks[1] else settled
+    if settled.echoes:
+        raise UnusableAnswer("The model's answer can't be used: it repeats its instructions.")
     if not settled.blocks or not settled.file_intent:
         raise UnusableAnswer(f"The model's answer can't be used: {' '.join(settled.problems)}")
     return settled
+
+
+def _check_answer(answer: object, question: PlanQuestion, source: OutlinedSource) -> CheckedAnswer:
+    """Validate an answer, also against its question: what repeats the instructions isn't about the file."""
+    settled = check_model_answer(answer, source.parts, len(source.lines), source.language)
+    echoes = find_echoes(settled.texts, question.instructions, f"{source.filename}\n{source.text}")
+    return replace(settled, problems=(*settled.problems, prompts.format_echoes(echoes)), echoes=echoes) if echoes else settled
 
 
 def _format_problems(problems: Sequence[str]) -> str:

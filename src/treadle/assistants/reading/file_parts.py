@@ -161,6 +161,15 @@ def _part_end(parts: Sequence[FilePart], number: int, numbers: set[int]) -> int:
     return max(part.end, part.node.end)
 
 
+def find_names_elsewhere(parts: Sequence[FilePart], groups: Sequence[int]) -> dict[int, set[str]]:
+    """Return for each group the names that another one lists: each is listed where it is first defined, else where imported."""
+    homes: dict[str, int] = {}
+    for part in sorted(parts, key=lambda part: not part.defines):
+        for element in part.elements:
+            homes.setdefault(element.name, groups[part.number])
+    return {group: {name for name, home in homes.items() if home != group} for group in {*groups}}
+
+
 def collect_elements(chosen: Iterable[FilePart], lists: Mapping[str, str] = {}, taken: Collection[str] = ()) -> Elements:
     """Return what the chosen parts define, without names in `taken`. `lists` overrides the usual list of a name."""
     found: dict[str, dict[str, None]] = {}
@@ -169,11 +178,6 @@ def collect_elements(chosen: Iterable[FilePart], lists: Mapping[str, str] = {}, 
             if element.name not in taken:
                 found.setdefault(lists.get(element.name, element.kind), {})[element.name] = None
     return Elements(**{kind: tuple(names) for kind, names in found.items()})
-
-
-def element_names(elements: Elements) -> set[str]:
-    """Return every name of a block."""
-    return {name for kind in Elements.__struct_fields__ for name in getattr(elements, kind)}
 
 
 def node_names(node: Node) -> tuple[str, ...]:

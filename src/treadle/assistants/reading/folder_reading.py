@@ -11,21 +11,24 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Limits, Options, TreadleError, UnknownModel, configured_agent, extract_json
+from treadle import TreadleError
 from treadle.assistants.reading.analysis import AnalysisOptions, analyse
 from treadle.assistants.reading.analysis_program import log
+from treadle.assistants.reading.json_answer import ask_for_json
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.reading_types import FileReading, TokenUsage
 from treadle.assistants.reading.source_files import NotReadable, iter_source_files, open_workspace_source
+from treadle.errors import UnknownModel
 from treadle.files import Workspace
 
 CONCURRENCY = 4
 _LINE = 160  # characters of a file's intent in the question about the folder
 _MOST_FILES = 400  # in that question
-_INSTRUCTIONS = """\
+INSTRUCTIONS = """\
 You tell a developer what a folder of source code is for. You get each file with what it is for.
-Answer with one JSON object and nothing else: {"folder_intent": "in 1 to 4 lines, why this folder exists", "groups": \
-[{"label": "2 to 5 words", "description": "what these files do together", "files": ["path"]}]}. Every file belongs to one group."""
+Answer with one JSON object and nothing else, of this form: {"folder_intent": "…", "groups": [{"label": "…", "description": "…", \
+"files": ["…"]}]}. folder_intent says in 1 to 4 lines why the folder exists. A label has 2 to 5 words, a description says what the \
+files of a group do together. Every file belongs to one group, by its path."""
 
 
 class FolderFile(Struct, frozen=True):
@@ -111,23 +114,10 @@ async def _read_whole(folder: Path, files: tuple[FolderFile, ...], how: Analysis
 
 
 async def _ask_model(files: tuple[FolderFile, ...], how: AnalysisOptions, spent: TokenUsage) -> FolderReading:
-    model = await how.host.model()
-    parts: dict[str, Any] = {
-        "name": "reading-folder",
-        "instructions": _INSTRUCTIONS,
-        "limits": Limits(rounds=2, tries=3),
-        "options": Options(temperature=0.1, max_tokens=2000).suited(model.traits),
-    }
-    agent = configured_agent(None, model, parts=parts)
-    kept: dict[str, Any] = {"journal": how.host.home.services(), "user": how.host.user, "origin": how.host.remember({})}
-    result = await agent.run("\n".join([_format_file(file) for file in files[:_MOST_FILES]]), **kept)
-    answer = extract_json(result.output)
-    fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-    intent = fields.get("folder_intent")
-    if not isinstance(intent, str) or not intent.strip():
-        raise NotReadable("what it answered can't be read.")
-    groups = _assign_files(_parse_groups(fields.get("groups")), files)
-    return FolderReading(intent.strip(), groups, files, sketch=False, tokens=spent + TokenUsage.of(result.usage))
+    question = "\n".join([_format_file(file) for file in files[:_MOST_FILES]])
+    said = await ask_for_json(how.host, "reading-folder", INSTRUCTIONS, question, "folder_intent")
+    groups = _assign_files(_parse_groups(said.fields.get("groups")), files)
+    return FolderReading(said.intent, groups, files, sketch=False, tokens=spent + said.tokens)
 
 
 def _format_file(file: FolderFile) -> str:

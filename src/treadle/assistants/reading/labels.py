@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SHORTEST, LONGEST = 2, 5  # words of a label
+_LONG_NAME = 32  # characters
 _GENERIC = re.compile(
     "misc|miscellaneous|helpers?|utils?|utility|utilities|others?|common|general|generic|various|stuff|things|remaining|rest|"
     "additional|extra|support|supporting"
@@ -40,12 +41,21 @@ def split_identifier(name: str) -> list[str]:
     return [piece.lower() for piece in _PIECES.findall(name)]
 
 
-def build_common_label(names: Iterable[str], kind: str, everywhere: Iterable[str] = ()) -> str:
-    """Build a label from the words that most of these names share, and few names `everywhere` in the file have."""
+def find_shared_words(names: Sequence[str], everywhere: Sequence[str]) -> list[str]:
+    """Return up to two words that at least half of these names share, those first that few names `everywhere` in the file have."""
     counts, all_counts = _count_words(names), _count_words(everywhere)
     ranked = sorted(counts, key=lambda word: -(counts[word] ** 2) / max(all_counts[word], counts[word]))
-    shared = [word for word in ranked[:3] if counts[word] > 1] or ranked[: 2 if len(counts) > 1 else 1]
-    return " ".join([*shared, kind]).capitalize() if shared else f"Its {kind}"
+    everyones = {word for word, count in all_counts.items() if len(names) < len(everywhere) < 2 * count}
+    return [word for word in ranked if counts[word] > 1 and counts[word] * 2 >= len(names) and word not in everyones][:2]
+
+
+def shorten_name(name: str, everywhere: Sequence[str]) -> str:
+    """Return a name as it is in a label: a long one without the words that most names `everywhere` have, its first three."""
+    if len(name) <= _LONG_NAME:
+        return "_".join(name.split())
+    common = {word for word, count in _count_words(everywhere).items() if count * 2 > len(everywhere) > 1}
+    words = split_identifier(name)
+    return "-".join([word for word in words if word not in common][:3] or words[:3])
 
 
 def _count_words(names: Iterable[str]) -> "Counter[str]":

@@ -9,11 +9,12 @@ from collections.abc import Generator
 
 import msgspec
 
-from treadle import Options, PlanQuestion, PlanStep, Request, Result
+from treadle import Options, Result
 from treadle.assistants.reading.outline.languages import detect_language
 from treadle.assistants.reading.repository_search import References, format_references
 from treadle.assistants.reading.tools import FileList, FileOutline
-from treadle.plans import last_turn
+from treadle.models import Request
+from treadle.plans import PlanQuestion, PlanStep, last_turn
 
 Plan = Generator[PlanQuestion, str, PlanStep]
 

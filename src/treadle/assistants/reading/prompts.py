@@ -1,4 +1,7 @@
-"""Prompts of the execution paths. Short: every token is read before the first word comes, and a small machine reads slowly."""
+"""Prompts of the execution paths. Short: every token is read before the first word comes, and a small machine reads slowly.
+
+The forms of answers have no words of their own: a small model takes the content of an example for that of the file.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,9 +11,8 @@ from treadle.assistants.reading.reading_types import Range
 
 _TASK = "You tell a developer what a source file is for, before they read it: why it is there and what its parts do, never how."
 _ANSWER = """\
-Answer with one JSON object and nothing else. For a file that runs a shop it would begin like this:
-{"file_intent": "Keeps track of what lies on a shop's shelf and what it costs.", "responsibilities": [{"label": \
-"Keeping the shelf", "description": "Puts things on the shelf and takes them off.", "ranges": [[3, 3], [12, 40]]}, …
+Answer with one JSON object and nothing else, of this form:
+{"file_intent": "…", "responsibilities": [{"label": "…", "description": "…", "ranges": [[1, 2]]}]}
 file_intent says in 1 to 4 lines why the file exists. Give 3 to 6 responsibilities, each with a label of 2 to 5 words of its own. \
 Each holds all that serves one purpose: functions, state, imports, types and constants, also where they are scattered. Every \
 definition belongs to exactly one; give line ranges as they are numbered. No catch-all such as "helpers" or "misc"."""
@@ -34,6 +36,12 @@ nothing else: {{"ranges_to_read": [{{"start_line": 1, "end_line": 9, "reason": "
 "element_name": "…", "priority": "high"}}]}}. What is clear from names and comments needs no reading."""
 ANALYSE = f"{_TASK}\nYou get the file's shallow syntax tree, and the lines that had to be read.\n{_ANSWER}"
 AGAIN = "That can't be used yet:\n{problems}\nGive the whole JSON object again, put right."
+
+
+def format_echoes(phrases: Iterable[str]) -> str:
+    """Format the problem of an answer that repeats its instructions."""
+    said = ", ".join([f'"{phrase}"' for phrase in phrases])
+    return f"{said} is in your instructions and not in the code. Say what this code does, in its own words."
 
 
 def number_source_lines(lines: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from treadle import Terminal
+from treadle.assistant import Terminal, wrap_words
 from treadle.assistants.reading.analysis import Analysis
 from treadle.assistants.reading.change_reading import ChangeReading, format_change_lines
 from treadle.assistants.reading.folder_reading import FolderReading
@@ -13,18 +13,18 @@ _MARKS = "①②③④⑤⑥"
 _SHOWN = 24  # lines of a range that are shown; its middle is left out
 
 
-def show_analysis(analysis: Analysis, terminal: Terminal, *, source: bool = True) -> None:
-    """Print the intent, the blocks, and then the source of each."""
+def show_analysis(analysis: Analysis, terminal: Terminal, *, source: bool = False) -> None:
+    """Print the intent and the blocks; with `source` also the lines of each block."""
     reading = analysis.reading
-    terminal.line(reading.file_intent, "bold")
+    terminal.line(wrap_words(reading.file_intent, terminal.width), "bold")
     if reading.metadata.label:
         terminal.line(reading.metadata.label, "yellow")
     for number, block in enumerate(reading.responsibilities):
         style = STYLES[number % len(STYLES)]
         terminal.line()
         terminal.line(f"{_block_mark(number)} {block.label}  {format_ranges(block.ranges)}", style)
-        terminal.line(f"  {block.description}")
-    if source and terminal.width is not None:
+        terminal.line(wrap_words(f"  {block.description}", terminal.width, "  "))
+    if source:
         for number, block in enumerate(reading.responsibilities):
             _show_source(number, block, analysis.source.lines, terminal)
     terminal.note(summarize_reading(reading))
@@ -87,16 +87,16 @@ def reading_to_markdown(filename: str, reading: FileReading) -> str:
 def show_folder(found: FolderReading, terminal: Terminal) -> None:
     """Print a folder's reading."""
     intents = {file.path: file for file in found.files}
-    terminal.line(found.folder_intent, "bold")
+    terminal.line(wrap_words(found.folder_intent, terminal.width), "bold")
     for number, group in enumerate(found.groups):
         terminal.line()
         terminal.line(group.label, STYLES[number % len(STYLES)])
         if group.description:
-            terminal.line(f"  {group.description}")
+            terminal.line(wrap_words(f"  {group.description}", terminal.width, "  "))
         for path in group.files:
             file = intents[path]
             words = file.reading.file_intent.partition("\n")[0] if file.reading else f"not read: {file.problem}"
-            terminal.line(f"  {path}: {words}")
+            terminal.line(wrap_words(f"  {path}: {words}", terminal.width, "    "))
     if found.fallback:
         terminal.line()
         terminal.line(f"[FALLBACK] {found.fallback}", "yellow")
@@ -134,7 +134,7 @@ def format_change_label(found: ChangeReading) -> str:
 
 def show_change(found: ChangeReading, terminal: Terminal) -> None:
     """Print a change's purpose, and the definitions that it touches."""
-    terminal.line(found.change_intent, "bold")
+    terminal.line(wrap_words(found.change_intent, terminal.width), "bold")
     if label := format_change_label(found):
         terminal.line(label, "yellow")
     terminal.line()

@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from treadle import Host, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Host
 from treadle.assistants.reading.change_reading import ChangeReading, read_change
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, RepositoryMap, map_repository

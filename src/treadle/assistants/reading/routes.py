@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from treadle import Host, RunNotFound, TreadleError
+from treadle import TreadleError
+from treadle.assistant import Host
 from treadle.assistants.reading.analysis import (
     Analysis,
     AnalysisOptions,
@@ -39,6 +40,7 @@ from treadle.assistants.reading.source_files import (
     load_workspace_file,
     outline_source,
 )
+from treadle.errors import RunNotFound
 from treadle.files import workspace_at
 from treadle.routes import Returns, get, json_response, post, routes_of
 

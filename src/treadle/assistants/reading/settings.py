@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from treadle import Host
+from treadle.assistant import Host
 
 MAX_TOOL_CALLS = 30
 MAX_LINES = 400

@@ -1,7 +1,6 @@
 """`treadle ask`: one question, in a new run or in a stored one."""
 
 import argparse
-import sys
 
 from treadle.agent.talk import exit_code
 from treadle.cli.conversation import open_conversation
@@ -9,8 +8,7 @@ from treadle.cli.exit_codes import INTERRUPTED
 from treadle.cli.runner import run_async
 from treadle.cli.turn import TurnInterrupted
 from treadle.cli.ui.display import Display
-from treadle.cli.ui.stdin import make_pipe_reader
-from treadle.core.errors import BadPrompt
+from treadle.plugins.prompts import read_typed_prompt
 
 
 def run(args: argparse.Namespace) -> int:
@@ -19,26 +17,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _ask(args: argparse.Namespace) -> int:
-    if args.demo and not args.prompt:
-        from treadle.cli.ui.demo_chat import run_demo_chat
+    prompt = read_typed_prompt(args.prompt, required=not args.demo)
+    if not prompt.text:
+        from treadle.cli.ui.demo_chat import run_demo_chat  # only the demonstration needs no prompt
 
-        piped = None if sys.stdin.isatty() else make_pipe_reader()
-        if piped is None:
-            return await run_demo_chat(args)
-        args.prompt = [piped(), "-"]
-    prompt = resolve_prompt(args.prompt)
+        return await run_demo_chat(args)
     conversation = await open_conversation(args, Display(args), "ask")
     try:
-        return exit_code(await conversation.ask(prompt))
+        return exit_code(await conversation.ask(prompt.text, prompt.attachments))
     except TurnInterrupted:
         return INTERRUPTED
-
-
-def resolve_prompt(words: list[str]) -> str:
-    """Return the prompt from the arguments; `-`, or no argument at all, reads it from stdin."""
-    if not words and sys.stdin.isatty():
-        raise BadPrompt('There is no prompt: treadle ask "…", or - to read it from stdin.')
-    prompt = " ".join([sys.stdin.read() if word == "-" else word for word in words or ["-"]])
-    if not prompt.strip():
-        raise BadPrompt("The prompt is empty; say what you want.")
-    return prompt

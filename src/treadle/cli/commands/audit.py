@@ -5,8 +5,9 @@ import argparse
 import msgspec
 
 from treadle.cli.exit_codes import FAILED, OK
-from treadle.cli.run_store import existing_home
+from treadle.cli.run_store import existing_home, home_of_run, resolve_run_id
 from treadle.cli.runner import run_async
+from treadle.cli.ui.pager import paged
 from treadle.cli.ui.render import (
     format_call,
     format_count,
@@ -34,27 +35,29 @@ async def _verify(args: argparse.Namespace) -> int:
         screen.line(to_terminal_json(verified))
     elif verified.holds:
         no_anchor = f"; {verified.reason}" if verified.reason else ""
-        screen.line(f"The audit holds: {format_count(verified.records, 'record')}{no_anchor}.")
+        screen.line(f"The audit log is intact: {format_count(verified.records, 'record')}{no_anchor}.")
     elif is_new:
-        screen.note(f"There is no audit yet: nothing is kept in {home.folder}.")
+        screen.note(f"There is no audit log yet: nothing is stored in {home.folder}.")
     elif verified.broken_at is None:
-        hold = f"{format_count(verified.records, 'record')} hold together, but " if verified.records else ""
-        screen.tell(f"treadle: the audit can't be verified: {hold}{verified.reason} ({home.folder}).", "red")
+        hold = f"{format_count(verified.records, 'record')} are intact, but " if verified.records else ""
+        screen.tell(f"treadle: the audit log can't be verified: {hold}{verified.reason} ({home.folder}).", "red")
     else:
-        screen.tell(f"treadle: the audit is broken at record {verified.broken_at}: {verified.reason} ({home.folder}).", "red")
+        screen.tell(f"treadle: the audit log is broken at record {verified.broken_at}: {verified.reason} ({home.folder}).", "red")
     return OK if verified.holds or is_new else FAILED
 
 
 async def _list_records(args: argparse.Namespace) -> int:
     home, screen = existing_home(), Screen()
     links = [] if home is None else await home.audit.records(args.run or "", args.most)
+    if not links and args.run:  # the audit still has runs that were deleted, so a whole id needn't be one that is stored
+        links = await home_of_run(args.run).audit.records(await resolve_run_id(args.run), args.most)
     if args.json:
         screen.line(to_terminal_json([_to_json(link) for link in links]))
     elif links:
-        for line in format_table(
-            [("NO", "WHEN", "RUN", "USER", "VERDICT", "TOOK", "CALL", "RESULT"), *map(_to_row, links)], screen.width
-        ):
-            screen.line(line)
+        rows = [("NO", "WHEN", "RUN", "USER", "VERDICT", "TOOK", "CALL", "RESULT"), *map(_to_row, links)]
+        with paged(screen, wanted=not args.no_pager):
+            for line in format_table(rows, screen.width):
+                screen.line(line)
     else:
         screen.note("There are no records.")
     return OK

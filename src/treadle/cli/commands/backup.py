@@ -9,7 +9,9 @@ from treadle.cli.ui.render import format_count, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.home import open_home
 
-DATABASE_NOTICE = "Runs are kept in {}, which isn't in it: have PostgreSQL back that up (pg_dump, with the schemas treadle*)."
+DATABASE_NOTICE = (
+    "Runs are stored in {}, which isn't included: back that up with PostgreSQL's own tools (pg_dump, with the schemas treadle*)."
+)
 KEY_NOTICE = "Secrets in it can be read with the key in TREADLE_KEY only, which isn't in it: keep a copy of that elsewhere."
 
 

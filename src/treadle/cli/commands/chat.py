@@ -7,7 +7,7 @@ from treadle.cli.conversation import open_conversation
 from treadle.cli.runner import run_async
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.repl import run_repl
-from treadle.cli.ui.stdin import LineReader, make_line_reader, make_pipe_reader
+from treadle.cli.ui.stdin import LineReader, make_pipe_reader
 
 
 def run(args: argparse.Namespace) -> int:
@@ -17,12 +17,12 @@ def run(args: argparse.Namespace) -> int:
 
 async def _chat(args: argparse.Namespace) -> int:
     face = Display(args)
-    read: LineReader | None = make_line_reader(face.is_interactive)
+    read: LineReader | None = None
     if args.demo:
         from treadle.cli.ui.demo_chat import print_demo_greeting, run_demo_chat  # only the demonstration needs it
 
-        read = read if sys.stdin.isatty() else make_pipe_reader()
-        if read is None:
+        read = None if sys.stdin.isatty() else make_pipe_reader()
+        if read is None and not sys.stdin.isatty():
             return await run_demo_chat(args)
         print_demo_greeting(face.screen)
     conversation = await open_conversation(args, face, "chat")

@@ -2,7 +2,7 @@
 
 import argparse
 
-from treadle.cli.run_store import load_run_entries
+from treadle.cli.run_store import load_run_entries, resolve_run_id
 from treadle.cli.runner import run_async
 from treadle.cli.ui.render import to_terminal_json
 from treadle.cli.ui.screen import Screen
@@ -16,6 +16,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _fork_run(args: argparse.Namespace) -> int:
+    args.run = await resolve_run_id(args.run)
     there = len(await load_run_entries(args.run))
     if args.at is not None and args.at > there:
         raise SettingsError(f"Run {args.run} has {there} entries, so it can't be forked after {args.at}.")
@@ -25,5 +26,5 @@ async def _fork_run(args: argparse.Namespace) -> int:
         screen.line(to_terminal_json({"run_id": forked, "from": args.run, "entries": args.at or there}))
     else:
         screen.line(forked)
-        screen.note(f"Go on with: treadle resume {forked}, or treadle ask --run-id {forked} PROMPT")
+        screen.note(f"Continue with: treadle resume {forked}, or treadle ask --run-id {forked} PROMPT")
     return 0

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from time import time
 from typing import Any, cast
 
@@ -10,11 +11,13 @@ from msgspec.structs import replace
 
 from treadle.admin.deletion import delete_jobs
 from treadle.cli.exit_codes import FAILED, INTERRUPTED, OK, WAITING
-from treadle.cli.host import host_for_command
+from treadle.cli.host import run_with_host
 from treadle.cli.run_store import account_name
 from treadle.cli.runner import run_async as carry_out_command
-from treadle.cli.ui.event_printer import EventPrinter
+from treadle.cli.runner import run_sync_or_async
+from treadle.cli.ui.event_printer import EventPrinter, JsonEventPrinter
 from treadle.cli.ui.render import format_seconds, format_table, format_time, to_terminal_json
+from treadle.cli.ui.run_status import RunStatus
 from treadle.cli.ui.screen import Screen
 from treadle.core.entries import Entry, Judged, Replied, Returned
 from treadle.core.errors import RunNotFound, SettingsError
@@ -24,6 +27,7 @@ from treadle.guard.redaction import Redactor
 from treadle.home import Home, open_home
 from treadle.jobs.execution import JobKind, execute_job
 from treadle.jobs.store import Job, Jobs, mask_job
+from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import get_assistant
 
 EXIT_CODES = {"completed": OK, "failed": FAILED, "waiting": WAITING, "cancelled": INTERRUPTED}
@@ -36,15 +40,15 @@ def run(args: argparse.Namespace) -> int:
     jobs = Jobs(open_home().folder)
     match args.action:
         case "show":
-            return _print_job(jobs.get(args.job), args)
+            return _print_job(jobs.find(args.job), args)
         case "cancel":
-            return _print_cancelled(jobs.cancel(args.job), args)
+            return _print_cancelled(jobs.cancel(jobs.find(args.job).id), args)
         case "delete":
-            return carry_out_command(_delete_job(jobs.get(args.job), args))
+            return carry_out_command(_delete_job(jobs.find(args.job), args))
         case "watch":
             return carry_out_command(_watch_job(jobs, args))
         case "resume":
-            return carry_out_command(_resume_job(jobs, args))
+            return _resume_job(jobs, args)
         case _:
             return _list_jobs(jobs, args)
 
@@ -55,7 +59,9 @@ def _list_jobs(jobs: Jobs, args: argparse.Namespace) -> int:
     if args.json:
         screen.line(to_terminal_json([mask_job(job) for job in found]))
     elif found:
-        for line in format_table([("JOB", "WHEN", "STATE", "KIND", "TITLE"), *map(_to_row, found)], screen.width):
+        for line in format_table(
+            [("JOB", "WHEN", "STATE", "VERIFIED", "KIND", "FOLDER", "TITLE"), *map(_to_row, found)], screen.width
+        ):
             screen.line(line)
     else:
         screen.note("There are no jobs.")
@@ -63,7 +69,9 @@ def _list_jobs(jobs: Jobs, args: argparse.Namespace) -> int:
 
 
 def _to_row(job: Job) -> tuple[str, ...]:
-    return job.id, format_time(job.created_at), job.state, job.kind, job.title or "-"
+    verified = {True: "yes", False: "no"}.get(job.output.get("verified", ""), "-")
+    folder = Path(job.workspace).name if job.workspace else "-"
+    return job.id, format_time(job.created_at), job.state, verified, job.kind, folder, job.title or "-"
 
 
 def _print_job(job: Job, args: argparse.Namespace) -> int:
@@ -108,7 +116,7 @@ def _print_cancelled(job: Job, args: argparse.Namespace) -> int:
     elif job.is_over:
         screen.tell(f"Job {job.id} is over already: {job.state}.")
     else:
-        screen.tell(f"Job {job.id} is being stopped by the process that carries it out.")
+        screen.tell(f"Job {job.id} is being stopped by the process that executes it.")
     return OK
 
 
@@ -120,8 +128,14 @@ async def _delete_job(job: Job, args: argparse.Namespace) -> int:
 
 async def _watch_job(jobs: Jobs, args: argparse.Namespace) -> int:
     """Print what happens in a job, and how it ends; watching changes nothing."""
-    screen, home, job = Screen(), open_home(), jobs.get(args.job)
-    teller, told = EventPrinter(screen), 0
+    screen = Screen()
+    with screen.status.showing(RunStatus(idle="Waiting for the job").describe):
+        return await _follow_job(jobs, jobs.find(args.job), screen, as_json=args.json)
+
+
+async def _follow_job(jobs: Jobs, job: Job, screen: Screen, *, as_json: bool) -> int:
+    home = open_home()
+    teller, told = JsonEventPrinter(screen) if as_json else EventPrinter(screen), 0
     teller(RunStarted(run_id=job.id))
     while True:
         job = jobs.get(job.id)
@@ -135,7 +149,7 @@ async def _watch_job(jobs: Jobs, args: argparse.Namespace) -> int:
             screen.tell(f"Job {job.id} is {job.state}: {job.why}" if job.why else f"Job {job.id} is {job.state}.")
             return job_exit_code(job)
         if job.state == "pending" and time() - job.created_at > START_TIMEOUT:
-            screen.tell(f"Nobody carries job {job.id} out. To begin: treadle jobs resume {job.id}")
+            screen.tell(f"No process executes job {job.id}. To start it: treadle jobs resume {job.id}")
             return WAITING
         await asyncio.sleep(POLL_SECONDS)
 
@@ -162,17 +176,23 @@ def _to_events(run_id: str, entry: Entry) -> Iterator[Event]:
         yield CallReturned(run_id=run_id, result=entry.result, seconds=entry.seconds, cached=entry.cached)
 
 
-async def _resume_job(jobs: Jobs, args: argparse.Namespace) -> int:
+def _resume_job(jobs: Jobs, args: argparse.Namespace) -> int:
     """Resume a job with the model it was started with, unless another one is named."""
-    job = jobs.get(args.job)
+    job = jobs.find(args.job)
     if job.state in ("completed", "cancelled"):
-        Screen().tell(f"Job {job.id} is {job.state}: there is nothing to go on with.")
+        if args.json:
+            Screen().line(to_terminal_json(mask_job(job)))
+        Screen().tell(f"Job {job.id} is {job.state}: there is nothing to resume.")
         return job_exit_code(job)
     args.model = args.model or job.origin.get("model", "")
     args.base_url = args.base_url or job.origin.get("base_url")
     args.dialect = args.dialect or job.origin.get("dialect")
     args.user = args.user or job.user
-    host = host_for_command(args)
+    return run_sync_or_async(lambda: run_with_host(args, lambda host: _execute_job(job, args, host)))
+
+
+async def _execute_job(job: Job, args: argparse.Namespace, host: Host) -> int:
+    host.command_terminal.note(f"Job {job.id} goes on: {job.kind} in {job.workspace}")
     done = await execute_job(job.id, find_job_kind(job), host)
     screen = Screen(quiet=args.quiet)
     if args.json:
@@ -193,4 +213,4 @@ def find_job_kind(job: Job) -> JobKind:
     for work in made.work() if made.work is not None else ():
         if work.name == job.kind:
             return work
-    raise SettingsError(f"The assistant {job.assistant} does no {job.kind!r} any more; job {job.id} can't go on.")
+    raise SettingsError(f"The assistant {job.assistant} has no job kind {job.kind!r} any more; job {job.id} can't be resumed.")

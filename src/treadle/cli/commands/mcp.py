@@ -2,8 +2,6 @@
 
 import argparse
 import asyncio
-import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +9,7 @@ from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.cli.agent_options import AgentOptions, TypedCall, options_from_args
-from treadle.cli.agents import enter_folder
+from treadle.cli.agents import NO_TOOLS_MESSAGE, enter_folder
 from treadle.cli.exit_codes import INTERRUPTED, OK
 from treadle.cli.host import merge_policy, start_detached
 from treadle.cli.runner import run_async
@@ -20,13 +18,15 @@ from treadle.cli.ui.interrupts import on_interrupt
 from treadle.cli.ui.screen import Screen
 from treadle.core.errors import BadTool, SettingsError
 from treadle.core.seams import Toolset
+from treadle.guard.redaction import Redactor
 from treadle.home import open_home
 from treadle.jobs.tools import JobTools
 from treadle.models.scripted import Scripted
 from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import get_assistant
 from treadle.plugins.tool_loader import load_tools
-from treadle.plugins.user_tools import apply_policy_settings
+from treadle.plugins.tool_sources import add_sources
+from treadle.plugins.user_tools import apply_policy_settings, load_user_tools
 from treadle.server.host import lazy_model
 from treadle.settings.loader import settings_for
 
@@ -61,13 +61,7 @@ async def _serve_stdio(offering: "Offering", wire: "StdioTransport") -> int:
     from treadle.server.mcp.server import serve_mcp
 
     task = asyncio.ensure_future(serve_mcp(offering, wire))
-
-    def stop() -> None:
-        task.cancel()
-
-    with suppress(NotImplementedError):  # where there are no such signals
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
-    with on_interrupt(stop):
+    with on_interrupt(task.cancel):
         await asyncio.wait([task])
     if task.cancelled():
         return INTERRUPTED
@@ -98,24 +92,27 @@ def _make_offering(args: argparse.Namespace) -> "Offering":
     from treadle.server.mcp.offering import Offering
 
     chosen, user = options_from_args(args), args.user or ""
-    toolsets = _load_toolsets(chosen, user)
-    if not toolsets:
-        raise BadTool("There are no tools; name some: --tools MODULE, --tools FILE.py:FUNCTION or --assistant NAME.")
+    if not (chosen.tools or chosen.sources or chosen.assistant):
+        raise BadTool(NO_TOOLS_MESSAGE)
+    settings = add_sources(settings_for(Path(chosen.workspace)), chosen.sources, alone=True)
+    named = load_user_tools(settings, chosen.assistant, open_home().folder)
+    toolsets = [*_load_toolsets(chosen, user), *named.tools]
     enter_folder(chosen.workspace)
     policy = merge_policy(get_assistant(chosen.assistant), chosen) if chosen.assistant else chosen.policy or None
     return Offering(
         toolsets,
-        policy=apply_policy_settings(settings_for(Path(chosen.workspace)), policy),
+        policy=apply_policy_settings(settings, policy),
         services=None if args.no_journal else open_home().services(),
         user=user,
         approver=approve_all if args.yes else None,
         attended=chosen.attended,
         origin=lambda name, arguments: _make_origin(chosen, name, arguments),
+        redactor=Redactor(known_secrets=named.secrets),
     )
 
 
 def _load_toolsets(chosen: AgentOptions, user: str) -> list[Toolset]:
-    """Return all offered toolsets; further kinds are added here."""
+    """Return the toolsets of typed Python tools and of an assistant."""
     toolsets: list[Toolset] = []
     if chosen.tools:
         toolsets.append(Agent(Scripted(), tools=load_tools(chosen.tools, chosen.folder)).setup.toolset)
@@ -123,7 +120,9 @@ def _load_toolsets(chosen: AgentOptions, user: str) -> list[Toolset]:
         enter_folder(chosen.workspace)  # an assistant looks at the folder it is in
         made = get_assistant(chosen.assistant)
         origin = {"base_url": chosen.base_url} if chosen.base_url else {}
-        host = Host(open_home(), lazy_model(chosen.model, chosen.base_url), user, origin=origin, detach=start_detached)
+        host = Host(
+            open_home(), lazy_model(chosen.model, chosen.base_url), user, origin=origin, detach=start_detached, about=chosen.about
+        )
         toolsets.extend(made.toolsets(host) if made.toolsets is not None else ())
         if made.work is not None:
             toolsets.append(JobTools(made, host, Path.cwd()))

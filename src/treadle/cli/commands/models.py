@@ -14,7 +14,7 @@ from treadle.cli.ui.render import format_table, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.errors import UnknownModel
 from treadle.guard.redaction import Redactor
-from treadle.models.downloads.catalogue import ENTRIES, LocalModel
+from treadle.models.downloads.catalogue import LOCAL_MODELS, LocalModel
 from treadle.models.downloads.storage import file_size, find_model_file, format_bytes, partial_path
 from treadle.models.factory import find_key_variable
 from treadle.models.providers import PROVIDERS, ModelProvider
@@ -72,7 +72,7 @@ async def _collect() -> dict[str, Any]:
     redactor = Redactor()
     return {
         "kinds": [{"name": plugin.name, "package": plugin.package, "version": plugin.version} for plugin in plugins],
-        "local": [_local_to_json(model) for model in ENTRIES],
+        "local": [_local_to_json(model) for model in LOCAL_MODELS],
         "repairs": [_repairs_to_json(key, repairs) for key, repairs in repair_memory.all().items()],
         "probed": msgspec.to_builtins(load_calling_modes()),
         "providers": [_provider_to_json(provider) for provider in PROVIDERS.values()],

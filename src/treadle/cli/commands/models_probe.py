@@ -14,8 +14,9 @@ from treadle.cli.agents import model_from_options
 from treadle.cli.exit_codes import FAILED, OK
 from treadle.cli.runner import run_async
 from treadle.cli.ui.display import Display
-from treadle.cli.ui.progress_bar import StatusLine, attach_loading_bar, draw_bar
+from treadle.cli.ui.progress_bar import draw_bar
 from treadle.cli.ui.render import format_seconds, format_table, to_terminal_json
+from treadle.cli.ui.run_status import RunStatus
 from treadle.core.seams import Model
 from treadle.models.chat_templates import fetch_chat_template
 from treadle.models.repairs import repair_memory
@@ -46,8 +47,6 @@ def _forget_probe(args: argparse.Namespace) -> int:
 async def _probe_model(args: argparse.Namespace) -> int:
     face = Display(args)
     model = model_from_options(AgentOptions(model=args.model, base_url=args.base_url or ""))
-    if hasattr(model, "on_load") and face.shows_progress:
-        attach_loading_bar(model, face.screen)
     template = await fetch_chat_template(model.name, args.base_url or "")
     tried = await _try_all(model, template, face)
     found = best_result(tried)
@@ -69,17 +68,16 @@ async def _try_all(model: Model, template: str, face: Display) -> list[ProbeResu
     shows = face.form == "text"
     if shows:
         face.screen.line(_format_row(HEADINGS, ways))
-    with StatusLine(face.screen) as line:
+    status = RunStatus()
 
-        def show(way: str, number: int) -> None:
-            if face.shows_progress:
-                drawn = f"{way} {draw_bar(number - 1, len(QUESTIONS))} question {number} of {len(QUESTIONS)}"
-                line.draw(drawn, at_once=True)
+    def show(way: str, number: int) -> None:
+        status.idle = f"{way} {draw_bar(number - 1, len(QUESTIONS))} question {number} of {len(QUESTIONS)}"
+        face.screen.status.draw(status.describe(), at_once=True)
 
+    with face.screen.status.showing(status.describe):
         async for each in probe_model(model, template, show):
             tried.append(each)
             if shows:
-                line.clear()
                 face.screen.line(_format_row(_to_cells(each), ways, face.screen.width))
     return tried
 

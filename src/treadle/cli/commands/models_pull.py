@@ -42,7 +42,7 @@ async def ensure_pulled(model: LocalModel, screen: Screen, bar: ProgressBar | No
         with bar or nullcontext():
             return await pull_model(model, bar.show if bar else ignore_progress)
     except asyncio.CancelledError:
-        screen.note(f"Interrupted; what has come is kept. To go on: treadle models pull {model.name}")
+        screen.note(f"Interrupted. To continue the download: treadle models pull {model.name}")
         raise
 
 

@@ -117,7 +117,7 @@ def _decode_leniently(line: bytes) -> _BatchLine:
     try:
         return msgspec.convert(json.loads(line.decode(errors="replace")), _BatchLine)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise SettingsError(f"this is no JSON object: {error}.") from error
+        raise SettingsError(f"this isn't a JSON object: {error}.") from error
 
 
 def _load_tools(path: str) -> list[ToolSpec]:
@@ -179,7 +179,7 @@ def _read_call(written: Written, tools: Sequence[ToolSpec]) -> tuple[_ParsedCall
             return None, f"The arguments of {name} can't be read: {outcome.reason}."
         case json_repair.JsonRead():
             known = not tools or any(tool.name == name for tool in tools)
-            return _ParsedCall(name, _raw_arguments(written.text, outcome)), "" if known else f"There is no tool {name} on offer."
+            return _ParsedCall(name, _raw_arguments(written.text, outcome)), "" if known else f"There is no tool {name}."
 
 
 def _raw_arguments(text: str, outcome: json_repair.JsonRead) -> msgspec.Raw:

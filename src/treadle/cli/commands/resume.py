@@ -7,7 +7,7 @@ from treadle.agent.talk import exit_code
 from treadle.cli.agent_options import AgentOptions, options_from_args, options_of_run
 from treadle.cli.agents import build_agent, caller_of, ensure_model, enter_folder
 from treadle.cli.exit_codes import INTERRUPTED
-from treadle.cli.run_store import load_run_state
+from treadle.cli.run_store import load_run_state, resolve_run_id
 from treadle.cli.runner import run_async
 from treadle.cli.turn import TurnInterrupted, take_turn
 from treadle.cli.ui.display import Display
@@ -23,6 +23,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _resume_run(args: argparse.Namespace) -> int:
+    args.run = await resolve_run_id(args.run)
     opened = (await load_run_state(args.run)).opened or Opened()
     if opened.parent:
         raise SettingsError(f"Run {args.run} is inside of another; resume that: treadle resume {opened.parent}")
@@ -49,11 +50,11 @@ async def _resume_run(args: argparse.Namespace) -> int:
 def _options_of_run(args: argparse.Namespace, opened: Opened) -> AgentOptions | None:
     """Return the options that the run was started with. A run started by a program needs a named model to continue here."""
     if is_worker_run(opened):
-        raise SettingsError(f"Run {args.run} was submitted to workers, which go on with it: treadle submit --resume {args.run}")
+        raise SettingsError(f"Run {args.run} was submitted to workers, which resume it: treadle submit --resume {args.run}")
     chosen = options_of_run(args.run, opened)
     if chosen is None and not args.model:
         raise SettingsError(
-            f"Run {args.run} was begun by a program, which has to resume it; "
-            "or name what to go on with: --model, and --tools or --assistant."
+            f"Run {args.run} was started by a program, which has to resume it; "
+            "or name what to resume it with: --model, and --tools or --assistant."
         )
     return chosen

@@ -3,8 +3,9 @@
 import argparse
 
 from treadle.cli.exit_codes import OK
-from treadle.cli.run_store import account_name, existing_home, home_of_run
+from treadle.cli.run_store import account_name, existing_home, home_of_run, resolve_run_id
 from treadle.cli.runner import run_async
+from treadle.cli.ui.pager import paged
 from treadle.cli.ui.render import format_table, format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.runs import Runs
@@ -28,8 +29,9 @@ async def _list_runs(args: argparse.Namespace) -> int:
     if args.json:
         screen.line(to_terminal_json(found))
     elif found:
-        for line in format_table([("RUN", "WHEN", "STATUS", "AGENT", "TITLE"), *map(_to_row, found)], screen.width):
-            screen.line(line)
+        with paged(screen, wanted=not args.no_pager):
+            for line in format_table([("RUN", "WHEN", "STATUS", "AGENT", "TITLE"), *map(_to_row, found)], screen.width):
+                screen.line(line)
     else:
         screen.note("There are no runs.")
     return OK
@@ -40,12 +42,14 @@ def _to_row(info: RunInfo) -> tuple[str, ...]:
 
 
 async def _cancel_run(args: argparse.Namespace) -> int:
+    args.run = await resolve_run_id(args.run)
     await Runs(home_of_run(args.run)).cancel(args.run)
     Screen().line(to_terminal_json({"cancelled": args.run}) if args.json else f"Cancelled: {args.run}")
     return OK
 
 
 async def _delete_runs(args: argparse.Namespace) -> int:
+    args.run = [await resolve_run_id(typed) for typed in args.run]
     await Runs(home_of_run(args.run[0])).delete(*args.run, by=account_name(), force=args.force)
     Screen().line(to_terminal_json({"deleted": args.run}) if args.json else f"Deleted: {', '.join(args.run)}")
     return OK

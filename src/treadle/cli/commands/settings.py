@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     for note in notes:
         screen.tell(note, "yellow")
     if all(row.source == DEFAULT for row in describe_settings(settings)):
-        screen.note(f"Nothing is settled yet. What you write in {settings.user_file} counts everywhere.")
+        screen.note(f"Nothing is set yet. What you write in {settings.user_file} applies everywhere.")
     return OK
 
 

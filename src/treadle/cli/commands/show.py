@@ -9,6 +9,7 @@ import msgspec
 from treadle.cli.run_store import home_of_run
 from treadle.cli.runner import run_async
 from treadle.cli.ui.event_printer import format_result, format_verdict
+from treadle.cli.ui.pager import paged
 from treadle.cli.ui.render import (
     clean_for_terminal,
     escape_invisible,
@@ -24,12 +25,15 @@ from treadle.core.calls import Opaque, Written
 from treadle.core.entries import (
     Approved,
     Called,
+    Compacted,
+    Delivered,
     Entry,
     Finished,
     Forked,
     Judged,
     Noted,
     Opened,
+    Overflowed,
     Previewed,
     Refused,
     Replied,
@@ -39,9 +43,12 @@ from treadle.core.entries import (
     Settled,
     Shortened,
     Started,
+    Steered,
     Unclear,
 )
+from treadle.core.grants import SCOPES
 from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.guard.grants import format_grant
 from treadle.guard.journal_secrets import mask_entry
 from treadle.guard.redaction import Redactor
 
@@ -57,18 +64,23 @@ def run(args: argparse.Namespace) -> int:
 
 async def _show_run(args: argparse.Namespace) -> int:
     journal, screen = home_of_run(args.run).journal, Screen()
+    args.run = await journal.resolve(args.run)
     journals: Journals = {args.run: await journal.read(args.run)}
+    for child in () if args.entries else await journal.children(args.run):
+        journals[child] = await journal.read(child)
+    with paged(screen, wanted=not args.no_pager):
+        _print_journals(screen, args, journals)
+    return 0
+
+
+def _print_journals(screen: Screen, args: argparse.Namespace, journals: Journals) -> None:
     if args.entries:
         for entry in journals[args.run]:
             screen.line(escape_invisible(to_terminal_json({"v": entry.v, **_mask_entry(entry)})))
-        return 0
-    for child in await journal.children(args.run):
-        journals[child] = await journal.read(child)
-    if args.json:
+    elif args.json:
         screen.line(to_terminal_json(_to_json(args.run, journals)))
     else:
         _print_run(screen, args.run, journals, "")
-    return 0
 
 
 def _to_json(run_id: str, journals: Journals) -> dict[str, Any]:
@@ -111,8 +123,10 @@ def _describe_entry(entry: Entry) -> str:  # noqa: C901 - one case for each kind
         case Opened():
             who = f" for {entry.user}" if entry.user else ""
             return f"{format_time(entry.at)}: {entry.agent} with {entry.model}{who}"
-        case Said():
+        case Said() | Steered():
             return entry.text
+        case Delivered():
+            return format_count(len(entry.message_ids), "message")
         case Replied():
             return _describe_reply(entry)
         case Called():
@@ -126,7 +140,10 @@ def _describe_entry(entry: Entry) -> str:  # noqa: C901 - one case for each kind
             return f"{entry.call_id}: {entry.text}"
         case Approved():
             edited = f" with {to_terminal_json(Redactor().value(entry.arguments))}" if entry.arguments is not None else ""
-            return f"{entry.call_id}: by {entry.by or 'a person'}{edited}"
+            grant = entry.grant
+            more = "" if grant is None else f", and {format_grant(grant)} {SCOPES[grant.scope]} (grant {grant.id})"
+            covered = f" (grant {entry.covered})" if entry.covered else ""
+            return f"{entry.call_id}: by {entry.by or 'a person'}{edited}{more}{covered}"
         case Refused():
             return f"{entry.call_id}: by {entry.by or 'a person'}{': ' if entry.reason else ''}{entry.reason}"
         case Started():
@@ -142,12 +159,17 @@ def _describe_entry(entry: Entry) -> str:  # noqa: C901 - one case for each kind
             return entry.text
         case Shortened():
             return format_count(len(entry.call_ids), "result")
+        case Compacted():
+            return f"the first {format_count(entry.messages, 'message')}\n{entry.summary.text}"
+        case Overflowed():
+            return entry.reason
         case Resumed():
             return ""
         case Forked():
             return f"from {format_count(entry.entries, 'entry', 'entries')} of {entry.run_id}"
         case Finished():
-            return f"{entry.stopped}{': ' if entry.reason else ''}{entry.reason}"
+            doubtful = f" (in no tool result: {', '.join([value.text for value in entry.ungrounded])})" if entry.ungrounded else ""
+            return f"{entry.stopped}{': ' if entry.reason else ''}{entry.reason}{doubtful}"
         case _:
             assert_never(entry)
 
@@ -159,8 +181,14 @@ def _format_label(name: str, arguments: dict[str, Any]) -> str:
 def _describe_reply(entry: Replied) -> str:
     lines = [_describe_part(part) for part in entry.parts]
     if entry.usage.requests:
-        lines.append(f"[{format_usage(entry.usage)}{'' if entry.finish in ('done', 'calls') else ', ' + entry.finish}]")
+        ending = "" if entry.finish in ("done", "calls") else f", {entry.finish}"
+        lines.append(f"[{format_usage(entry.usage)}{_describe_decision(entry)}{ending}]")
     return "\n".join(lines)
+
+
+def _describe_decision(entry: Replied) -> str:
+    """Format how certain the model was that a tool fits, where it was asked."""
+    return "" if entry.decision is None else f", a tool fits: {entry.decision.probability * 100:.0f} %"
 
 
 def _describe_part(part: ReplyPart) -> str:

@@ -7,14 +7,14 @@ from time import time
 
 from treadle.cli.agent_options import options_from_args
 from treadle.cli.exit_codes import OK
-from treadle.cli.run_store import home_of_run
+from treadle.cli.run_store import home_of_run, resolve_run_id
 from treadle.cli.runner import run_async
 from treadle.cli.ui.render import format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.errors import SettingsError
 from treadle.home import open_home
-from treadle.plugins.assistant import prompt_from_words
 from treadle.plugins.models import configured_model, default_model
+from treadle.plugins.prompts import prompt_from_words
 from treadle.workers.run_spec import RunSpec
 from treadle.workers.schedules import ScheduledRun
 from treadle.workers.submission import requeue_run, schedule_run, submit_run
@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
 async def _submit(args: argparse.Namespace, screen: Screen) -> int:
     if args.resume:
         _check_exclusive(args)
+        args.resume = await resolve_run_id(args.resume)
         await requeue_run(home_of_run(args.resume), args.resume, parse_time(args.at))
         screen.line(to_terminal_json({"run_id": args.resume}) if args.json else args.resume)
     elif args.every:
@@ -53,7 +54,7 @@ async def _schedule(args: argparse.Namespace, screen: Screen) -> None:
 
 def _check_exclusive(args: argparse.Namespace) -> None:
     if args.message or args.assistant or args.every:
-        raise SettingsError("--resume goes on with a run as it was submitted: leave the message, --assistant and --every out.")
+        raise SettingsError("--resume continues a run as it was submitted: leave the message, --assistant and --every out.")
 
 
 async def _make_order(args: argparse.Namespace) -> RunSpec:
@@ -75,4 +76,4 @@ def parse_time(text: str | None, now: float | None = None) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError) as error:
-        raise SettingsError(f"{text!r} is no time; write 2026-11-16T07:00, or 10m, 2h, 1d from now.") from error
+        raise SettingsError(f"{text!r} isn't a time; write 2026-11-16T07:00, or 10m, 2h, 1d from now.") from error

@@ -18,7 +18,7 @@ SHOWN_ONCE_NOTICE = "This token is shown only now. It is sent as `Authorization:
 EARLIER_DATA_NOTICE = (
     "There are things of an earlier {name} in {folder}, which this one will see; move them away first if it is somebody else."
 )
-RESTART_NOTICE = "A server that runs already has to be started again: it began without users, and lets nobody in but you."
+RESTART_NOTICE = "Restart a server that is already running: it started without users, and lets only you in."
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,12 +10,15 @@ from typing import Any
 
 import msgspec
 
-from treadle.cli.ui.interrupts import interruptible_input
 from treadle.cli.ui.render import clean_for_terminal, format_count, format_time, to_terminal_json, to_visible_json
 from treadle.cli.ui.screen import Screen
-from treadle.cli.ui.stdin import discard_typed_input, read_typed_line
+from treadle.cli.ui.stdin import discard_typed_input, edit_text, read_typed_line
+from treadle.core.errors import ApprovalError
+from treadle.core.grants import ArgumentPattern, Patterns
 from treadle.core.tool import Tool
 from treadle.engine.setup import Answer, Approval
+from treadle.guard.argument_patterns import matches_patterns, parse_patterns
+from treadle.guard.grants import format_patterns
 from treadle.guard.visible_text import make_visible
 from treadle.tools.validate import InvalidArguments, Validator
 
@@ -75,6 +78,7 @@ def print_settle_commands(screen: Screen, approval: Approval) -> None:
 
 TERMINAL_USER = "The person at the terminal"
 APPROVAL_QUESTION = "Run it? [y]es, [n]o (n WHY tells the model why), [e]dit:"
+SCOPE_QUESTION = "Run it? [y]es, [c] for this conversation, [a]lways, [p]attern, [n]o (n WHY tells the model why), [e]dit:"
 
 
 def approve_all(approval: Approval) -> Answer:
@@ -95,8 +99,9 @@ def print_preview(screen: Screen, text: str, indent: str = "") -> None:
 class ApprovalPrompt:
     """Approver that asks at the terminal. `tools` is called when the person edits arguments."""
 
-    def __init__(self, screen: Screen, name: str = "") -> None:
+    def __init__(self, screen: Screen, name: str = "", *, stores: bool = True) -> None:
         self._screen = screen
+        self._stores = stores  # else nothing can be allowed for always
         self._name = name or TERMINAL_USER
         self._one_at_a_time = asyncio.Lock()
         self.tools: Callable[[], Sequence[Tool]] = tuple
@@ -104,25 +109,69 @@ class ApprovalPrompt:
     async def __call__(self, approval: Approval) -> Answer:
         """Ask until there is an answer."""
         async with self._one_at_a_time:
-            self._show(approval)
-            discard_typed_input()
-            return await (ask_outcome(self._screen, self._name) if approval.unclear else self._answer(approval))
+            with self._screen.status.hidden():
+                return await self._ask(approval)
+
+    async def _ask(self, approval: Approval) -> Answer:
+        self._show(approval)
+        discard_typed_input()
+        return await (ask_outcome(self._screen, self._name) if approval.unclear else self._answer(approval))
 
     async def _answer(self, approval: Approval) -> Answer:
+        where = approval.patterns[0] if approval.patterns else None
         while True:
-            self._screen.ask(APPROVAL_QUESTION)
+            self._print_question(where)
             said, _, why = (await read_typed_line()).strip().partition(" ")
             match said.lower().rstrip(",:"), bool(why):
                 case (("y" | "yes"), False):
                     return Answer(True, by=self._name)
+                case ("c", False) if where is not None:
+                    return Answer(True, by=self._name, scope="conversation", where=where)
+                case (("a" | "always"), False) if where is not None and self._stores:
+                    return Answer(True, by=self._name, scope="always", where=where)
+                case (("p" | "pattern"), False) if where is not None:
+                    where = await self._edit_patterns(approval, where)
                 case (("n" | "no"), _):
                     return Answer(False, by=self._name, reason=why.strip())
                 case (("e" | "edit"), False):
-                    arguments = self._edit_arguments(approval)
+                    arguments = await self._edit_arguments(approval)
                     if arguments is not None:
                         return Answer(True, by=self._name, arguments=arguments)
                 case _:
-                    self._screen.tell("Please answer y, n or e.")
+                    keys = "y, n or e" if where is None else "y, c, a, p, n or e" if self._stores else "y, c, p, n or e"
+                    self._screen.tell(f"Please answer {keys}.")
+
+    def _print_question(self, where: Patterns | None) -> None:
+        if where is None:
+            self._screen.ask(APPROVAL_QUESTION)
+            return
+        keys, always = ("c and a allow", "[a]lways, ") if self._stores else ("c allows", "")
+        self._screen.tell(f"{keys} calls with {make_visible(format_patterns(where))}", "dim")
+        self._screen.ask(SCOPE_QUESTION.replace("[a]lways, ", always))
+
+    async def _edit_patterns(self, approval: Approval, where: Patterns) -> Patterns:
+        """Return the patterns as edited by the person; an argument without one may have any value."""
+        edited: dict[str, str | ArgumentPattern] = {}
+        try:
+            for name, pattern in (where or approval.patterns[0]).items():
+                self._screen.tell(f"{clean_for_terminal(name)}:")
+                text = (await edit_text(clean_for_terminal(pattern.value))).strip()
+                if text:
+                    edited[name] = pattern if text == pattern.value else text
+            patterns = parse_patterns(edited, approval.arguments)
+        except (KeyboardInterrupt, EOFError):
+            self._screen.tell("")
+            return where
+        except ApprovalError as error:
+            self._screen.tell(str(error), "red")
+            return where
+        if {} not in approval.patterns and patterns.keys() != approval.arguments.keys():
+            self._screen.tell("What destroys something needs a pattern for every argument.", "red")
+            return where
+        if not matches_patterns(patterns, approval.arguments):
+            self._screen.tell("The pattern has to match this call.", "red")
+            return where
+        return patterns
 
     def _show(self, approval: Approval) -> None:
         if approval.unclear:
@@ -134,10 +183,11 @@ class ApprovalPrompt:
         if approval.reason:
             self._screen.tell(make_visible(approval.reason), "dim")
 
-    def _edit_arguments(self, approval: Approval) -> dict[str, Any] | None:
+    async def _edit_arguments(self, approval: Approval) -> dict[str, Any] | None:
         """Return edited arguments that fit the tool; None if the person cancelled."""
+        self._screen.tell("Arguments:")
         try:
-            text = _edit_line("Arguments: ", to_terminal_json(approval.arguments))
+            text = await edit_text(to_terminal_json(approval.arguments))
         except (KeyboardInterrupt, EOFError):
             self._screen.tell("")
             return None
@@ -158,18 +208,3 @@ class ApprovalPrompt:
         if isinstance(checked, InvalidArguments):
             return None, "\n".join([f"{issue.path}: expected {issue.expected}; got {issue.got}" for issue in checked.issues])
         return checked.arguments, ""
-
-
-def _edit_line(prompt: str, text: str) -> str:
-    """Return the text as edited by the person, in place where the terminal supports it."""
-    try:
-        import readline
-    except ImportError:
-        with interruptible_input():
-            return input(f"{prompt}{text}\n{prompt}") or text
-    readline.set_startup_hook(lambda: readline.insert_text(text))
-    try:
-        with interruptible_input():
-            return input(prompt)
-    finally:
-        readline.set_startup_hook(None)

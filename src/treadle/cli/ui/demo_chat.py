@@ -20,7 +20,7 @@ DEMO_LABEL = (
 
 def print_demo_greeting(screen: Screen) -> None:
     """Print what the demo is, and what to type."""
-    screen.tell(DEMO_LABEL, "yellow")
+    screen.prose(DEMO_LABEL, "yellow")
     screen.tell("\n".join(["Try:", *[f"  {line}" for line in load_shop().suggestions]]))
 
 
@@ -35,7 +35,7 @@ async def run_demo_chat(args: argparse.Namespace) -> int:
     return await run_repl(conversation, face, lambda: _echo_line(face, next(script, "")))
 
 
-def _echo_line(face: Display, line: str) -> str:
+async def _echo_line(face: Display, line: str) -> str:
     if line and face.form == "text":
         face.screen.line(f"\n> {line}")
     return line

@@ -1,6 +1,7 @@
 """Display options: how a command shows a run and asks for approvals.
 
-text: the model's words; result: what the one call returned; json: one object at the end; events: one JSON line per event.
+text: the model's words; result: what the one call returned; data: the same as JSON; json: one object at the end; events: one
+JSON line per event.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from treadle.cli.ui.approval_prompt import ApprovalPrompt, approve_all
 from treadle.cli.ui.screen import Screen
 from treadle.engine.setup import Approver
 
-OutputFormat = Literal["text", "result", "json", "events"]
+OutputFormat = Literal["text", "result", "data", "json", "events"]
 
 
 class Display:
@@ -22,10 +23,11 @@ class Display:
         self.quiet = bool(given.get("quiet"))
         self.screen = Screen(quiet=self.quiet)
         plain: OutputFormat = "result" if result_only else "text"
-        self.form: OutputFormat = "events" if given.get("events") else "json" if given.get("json") else plain
-        self.shows_progress = sys.stderr.isatty() and not self.quiet and self.form in ("text", "result")
+        as_json: OutputFormat = "data" if result_only else "json"
+        self.form: OutputFormat = "events" if given.get("events") else as_json if given.get("json") else plain
         self.thinking = bool(given.get("thinking"))
         self.is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
-        self.person = ApprovalPrompt(self.screen, given.get("user") or "") if self.is_interactive else None
+        stores = not given.get("no_journal")
+        self.person = ApprovalPrompt(self.screen, given.get("user") or "", stores=stores) if self.is_interactive else None
         self.says_yes = bool(given.get("yes"))
         self.approver: Approver | None = approve_all if self.says_yes else self.person

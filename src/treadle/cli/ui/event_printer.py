@@ -7,14 +7,19 @@ from treadle.cli.ui.report import result_to_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.calls import Allow, Ask, Deny, Result, Verdict
 from treadle.core.events import (
+    AnswerUngrounded,
+    CallArrived,
     CallJudged,
     CallProgressed,
+    CallRetried,
     CallReturned,
     CallStarted,
     Event,
+    MessageDelivered,
     ModelAsked,
     ModelNoticed,
     ModelRetried,
+    NoToolFit,
     RunEnded,
     RunStarted,
     TextArrived,
@@ -44,6 +49,9 @@ class EventPrinter:
         elif type(event) is ThinkingArrived:
             if self._thinking and event.run_id == self._root:
                 self._screen.think(event.text)
+        elif type(event) is CallArrived:
+            if event.run_id == self._root:
+                self._screen.end_line()  # the text before the call is over, and writing the call may take a while
         else:
             self._on_event(event)
 
@@ -54,7 +62,7 @@ class EventPrinter:
         if self._says:
             self._screen.say(event.text)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:  # noqa: C901 - one case for each kind of event
         match event:
             case RunStarted():
                 self._root = self._root or event.run_id
@@ -65,12 +73,19 @@ class EventPrinter:
                 self._screen.note(f"{to_one_line(event.reason, 300)} Trying again in {format_seconds(event.wait)}.", "yellow")
             case ModelNoticed():
                 self._screen.note(to_one_line(event.text, 400), "yellow")
+            case MessageDelivered() if event.run_id == self._root:
+                self._screen.note(f"» {to_one_line(event.text, 300)}")
+            case NoToolFit() | AnswerUngrounded():
+                self._note(event.run_id, _format_decision(event), "yellow")
             case CallJudged():
                 self._on_judged(event)
             case CallStarted():
                 self._on_started(event)
             case CallProgressed():
                 self._note(event.run_id, f"… {self._label_of(event.run_id, event.call_id)}: {event.text}")
+            case CallRetried():
+                label = self._label_of(event.run_id, event.call_id)
+                self._note(event.run_id, f"… {label}: {event.reason} Trying again in {format_seconds(event.wait)}.")
             case CallReturned():
                 self._on_returned(event)
             case _:
@@ -105,6 +120,12 @@ class EventPrinter:
         """Print a line, indented by the nesting depth of its run."""
         deep = "  " * (run_id.count(".") - self._root.count("."))
         self._screen.note(indent_line(deep, text, self._screen.note_width), style)
+
+
+def _format_decision(event: NoToolFit | AnswerUngrounded) -> str:
+    if isinstance(event, NoToolFit):
+        return f"No tool seemed to fit ({event.probability * 100:.0f} %); use --call to have one called."
+    return f"Asked again: no tool result has {', '.join([f'«{value.text}»' for value in event.values])}."
 
 
 def indent_line(indent: str, text: str, width: int) -> str:

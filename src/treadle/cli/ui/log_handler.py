@@ -32,7 +32,8 @@ class _ScreenHandler(logging.Handler):
         self._style = style
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the record without its location."""
+        """Print the first line of the record, without its location; further lines are a traceback."""
         error = record.exc_info[1] if record.exc_info else None
         why = f": {type(error).__name__}: {error}" if error else ""
-        self._screen.tell(" ".join(Redactor().text(f"{record.getMessage()}{why}").split()), self._style)
+        line = record.getMessage().partition("\n")[0]
+        self._screen.tell(" ".join(Redactor().text(f"{line}{why}").split()), self._style)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from treadle.core.wrapping import display_width
 from treadle.guard.visible_text import HIDDEN, escape_match, make_visible
 
 _STRING = r"[^\x07\x1b\x80-\x9f]*"  # what a control string holds
@@ -26,6 +27,8 @@ _UNFINISHED = re.compile(
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile(f"[{HIDDEN}]")
+MIN_COLUMN = 11  # to which a column of a table is truncated: a date
+MIN_LAST = 16  # of the last column, before others are left out
 _MAX_HELD = 4096  # characters of an unfinished sequence before it is taken for words
 
 
@@ -98,15 +101,6 @@ def fit_columns(text: str, most: int) -> str:
     return text[:kept] + "…"
 
 
-def display_width(text: str) -> int:
-    """Return how many columns a line takes."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum([0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1 for character in text])
-
-
 def format_call(name: str, arguments: dict[str, Any], most: int = 100) -> str:
     """Format a call on one line: `stock(item="A-113")`, truncated if it is too long."""
     shown = ", ".join([f"{clean_for_terminal(key)}={fit_columns(to_terminal_json(value), 40)}" for key, value in arguments.items()])
@@ -129,13 +123,34 @@ def format_seconds(spent: float) -> str:
 
 
 def format_table(rows: Iterable[Sequence[str]], width: int | None = None) -> list[str]:
-    """Format rows as lines with aligned columns; the last column is truncated at `width`."""
+    """Format rows as lines with aligned columns.
+
+    Where `width` is too narrow for all of them, the columns between the first, which names the row, and the last, which says what
+    it is about, are truncated and then left out, beginning with the rightmost; at the end the last one is truncated.
+    """
     cleaned = [[" ".join(clean_for_terminal(cell).split()) for cell in row] for row in rows]
     if not cleaned:
         return []
-    widths = [max(display_width(row[column]) for row in cleaned) for column in range(len(cleaned[0]) - 1)]
-    lines = ["  ".join([*[_pad(cell, wide) for cell, wide in zip(row, widths, strict=False)], row[-1]]) for row in cleaned]
+    widths = [max(display_width(row[column]) for row in cleaned) for column in range(len(cleaned[0]))]
+    shown = _fit_widths(widths, width)
+    lines = ["  ".join([*[_pad(fit_columns(row[at], wide), wide) for at, wide in shown], row[-1]]) for row in cleaned]
     return [(line if width is None else fit_columns(line, width)).rstrip() for line in lines]
+
+
+def _fit_widths(widths: Sequence[int], width: int | None) -> list[tuple[int, int]]:
+    """Return the columns to show before the last one, each with its width."""
+    shown = list(enumerate(widths[:-1]))
+    if width is None:
+        return shown
+    room = width - min(widths[-1], MIN_LAST)
+    for position in reversed(range(1, len(shown))):
+        excess = sum([wide + len("  ") for _, wide in shown]) - room
+        at, wide = shown[position]
+        if excess > 0:
+            shown[position] = (at, max(wide - excess, min(wide, MIN_COLUMN)))
+    while len(shown) > 1 and sum([wide + len("  ") for _, wide in shown]) > room:
+        shown.pop()
+    return shown
 
 
 def _pad(cell: str, width: int) -> str:

@@ -11,11 +11,13 @@ from treadle.agent.talk import exit_code
 from treadle.cli.exit_codes import FAILED
 from treadle.cli.ui.approval_prompt import print_preview, print_settle_commands, print_unclear_calls
 from treadle.cli.ui.display import Display
-from treadle.cli.ui.render import clean_for_terminal, format_count, to_terminal_json
+from treadle.cli.ui.render import clean_for_terminal, format_call, format_count, to_terminal_json
 from treadle.cli.ui.screen import Screen
+from treadle.core.calls import Call
 from treadle.core.requests import Usage
 from treadle.engine.result import CallRecord, RunResult
 from treadle.engine.setup import Approval
+from treadle.guard.answer_grounding import MARK, mark_ungrounded
 from treadle.guard.redaction import Redactor
 from treadle.guard.visible_text import make_visible
 
@@ -32,8 +34,9 @@ def result_to_json(result: RunResult[Any]) -> dict[str, Any]:
     return {
         "run_id": result.run_id,
         "stopped": result.stopped,
-        "output": None if result.stopped == "failed" else result.output,
+        "output": result.answer_at_limit if result.stopped == "limit" else result.output_or_none,
         "reason": result.reason,
+        "ungrounded": msgspec.to_builtins(result.ungrounded),
         "usage": usage_to_json(result.usage),
         "calls": [_call_to_json(record, redactor) for record in result.calls],
         "approvals": [msgspec.to_builtins(mask_approval_secrets(approval)) for approval in result.approvals],
@@ -120,7 +123,28 @@ def print_approval(screen: Screen, approval: Approval) -> None:
         screen.tell(f"    {make_visible(approval.reason)}", "dim")
 
 
-def print_report(face: Display, result: RunResult[Any], words: str, took: float) -> None:
+def print_cut_off(screen: Screen, calls: Sequence[Call]) -> None:
+    """Print the calls with an effect that were running when a person interrupted them."""
+    for call in calls:
+        screen.tell(f"{format_call(call.name, call.arguments)} was running, and may have taken effect.", "yellow")
+
+
+def _print_stopped(screen: Screen, result: RunResult[Any], cut_off: Sequence[Call], *, kept: bool) -> None:
+    """Print that a turn was interrupted or cancelled, and how to go on."""
+    print_cut_off(screen, cut_off)
+    run_id = shlex.quote(result.run_id)
+    if not result.interrupted:
+        words = f'this run was cancelled. To say something else in it: treadle ask --run-id {run_id} "…"'
+    elif kept:
+        words = f"interrupted; the run is kept. To go on: treadle resume {run_id}"
+    else:
+        words = "interrupted; the run isn't kept."
+    screen.tell(f"treadle: {words}", "yellow")
+
+
+def print_report(
+    face: Display, result: RunResult[Any], words: str, took: float, cut_off: Sequence[Call] = (), *, kept: bool = True
+) -> None:
     """Print what is left to report at the end of a turn."""
     screen = face.screen
     match face.form:
@@ -128,19 +152,20 @@ def print_report(face: Display, result: RunResult[Any], words: str, took: float)
             screen.line(to_terminal_json(result_to_json(result)))
         case "text":
             _finish_answer(screen, result, words)
-        case "result":
-            _print_result(screen, result)
+        case "result" | "data":
+            _print_result(screen, result, as_json=face.form == "data")
         case "events":
             pass
     match result.stopped:
         case "failed":
-            screen.tell(f"treadle: {result.reason}", "red")
+            screen.prose(f"treadle: {result.reason}", "red")
         case "waiting":
             print_waiting(screen, result.run_id, result.approvals)
         case "limit":
-            screen.note(f"Stopped at {result.reason}; the answer is from what was there by then.", "yellow")
+            said = f"Stopped at {result.reason}; the answer is from what was there by then." if result.text else result.message
+            screen.note(said, "yellow")
         case "cancelled":
-            screen.tell("treadle: interrupted.", "yellow")
+            _print_stopped(screen, result, cut_off, kept=kept)
         case "answered":
             pass
     screen.note(f"[{format_usage(result.usage, took)}; run {result.run_id}]")
@@ -150,14 +175,17 @@ def _finish_answer(screen: Screen, result: RunResult[Any], words: str) -> None:
     """Print the end of the answer; all of it if the model didn't just stream it, as with a run that was over already."""
     if result.stopped in ("answered", "limit") and result.text != words.strip():
         screen.end_line()
-        screen.say(result.text)
+        screen.say(mark_ungrounded(result.text, result.ungrounded))
     screen.end_line()
+    if result.ungrounded:
+        screen.tell(f"No tool result has what is marked with {MARK}.", "yellow")
 
 
-def _print_result(screen: Screen, result: RunResult[Any]) -> None:
-    """Print what the one call returned, or its problem."""
+def _print_result(screen: Screen, result: RunResult[Any], *, as_json: bool) -> None:
+    """Print what the one call returned, or its problem. As JSON it is the data of the result; a text is a JSON string."""
     for record in result.calls[-1:]:
         if record.problem:
             screen.tell(f"treadle: {record.problem}: {record.result.content if record.result else ''}", "red")
         elif record.result is not None:
-            screen.line(record.result.content)
+            value = record.result.content if record.result.data is None else record.result.data
+            screen.line(to_terminal_json(value) if as_json else record.result.content)

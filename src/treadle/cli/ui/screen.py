@@ -5,10 +5,13 @@ Colours are used only on a terminal where NO_COLOR isn't set.
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TextIO, TypeVar
 
-from treadle.cli.ui.render import StreamCleaner, clean_for_terminal
+from treadle.cli.ui.render import StreamCleaner, clean_for_terminal, fit_columns
+from treadle.cli.ui.status_line import StatusLine
+from treadle.core.wrapping import WordWrapper, wrap_words
 
 STYLES = {  # of letters only: what is behind them is the person's own choice
     "dim": "2",
@@ -22,6 +25,8 @@ STYLES = {  # of letters only: what is behind them is the person's own choice
 }
 NARROWEST, WIDEST = 40, 200  # columns
 
+RedirectT = TypeVar("RedirectT", bound=TextIO)
+
 
 class ScreenStream:
     """One of the two output streams, and whether it is in the middle of a line."""
@@ -32,6 +37,14 @@ class ScreenStream:
         self.is_coloured = has_colour(file)
         self.is_open = False
         self.cleaner = StreamCleaner()
+        self.wrapper = WordWrapper(WIDEST) if self.is_terminal and os.environ.get("TERM") != "dumb" else None
+
+    def wrap(self, text: str) -> str:
+        """Return a chunk of an answer, wrapped at words where the stream is a terminal."""
+        if self.wrapper is None:
+            return text
+        self.wrapper.width = terminal_columns(self.file) - 1  # in the last column, terminals differ in where the cursor is
+        return self.wrapper.feed(text)
 
 
 class Screen:
@@ -41,9 +54,9 @@ class Screen:
         self._out = ScreenStream(out or sys.stdout)
         self._err = ScreenStream(err or sys.stderr)
         self._quiet = quiet
-        self._is_shared = self._out.is_terminal and self._err.is_terminal
         self.on_broken: Callable[[], None] | None = None  # what to do when nobody reads any more; without it that is raised
         self.is_broken = False
+        self.status = StatusLine(self._err.file, self._fit_status, draws=not quiet)
 
     @property
     def width(self) -> int | None:
@@ -54,6 +67,27 @@ class Screen:
     def note_width(self) -> int:
         """The columns for notes."""
         return terminal_columns(self._err.file)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether both streams are a terminal, on which they must not run into each other."""
+        return self._out.is_terminal and self._err.is_terminal
+
+    @contextmanager
+    def redirected(self, make: Callable[[TextIO], RedirectT]) -> Generator[tuple[RedirectT, RedirectT]]:
+        """Write to other files in this context, made from the present ones. Widths and colours stay those of the terminal."""
+        before = self._out.file, self._err.file
+        made = make(before[0]), make(before[1])
+        self._out.file, self._err.file = made
+        try:
+            yield made
+        finally:
+            self._out.file, self._err.file = before
+
+    def _fit_status(self, text: str) -> str:
+        """Return a status that doesn't wrap, whatever the width."""
+        columns = min(self.note_width, actual_columns(self._err.file) or self.note_width)
+        return apply_style(self._err, fit_columns(clean_for_terminal(text), columns - 1), "dim")
 
     def say(self, text: str) -> None:
         """Write a chunk of an answer as it arrives."""
@@ -79,6 +113,10 @@ class Screen:
         self._end(self._err)
         self._write(self._err, f"{apply_style(self._err, clean_for_terminal(text), style)}\n")
 
+    def prose(self, text: str, style: str = "") -> None:
+        """Write sentences that a person has to see, wrapped at words; not for a command to copy, which has to stay one line."""
+        self.tell(wrap_words(text, self.note_width if self._err.is_terminal else None), style)
+
     def ask(self, question: str) -> None:
         """Write a question; the answer is typed on the same line."""
         self._end_other_line(self._out)
@@ -93,24 +131,26 @@ class Screen:
         shown = stream.cleaner.feed(text)
         if shown:
             self._end_other_line(other)
-            self._write(stream, apply_style(stream, shown, style))
+            self._write(stream, apply_style(stream, stream.wrap(shown), style))
             stream.is_open = not shown.endswith("\n")
 
     def _end_other_line(self, other: ScreenStream) -> None:
         """End the other stream's line if both are one terminal, so that they don't run into each other."""
-        if self._is_shared:
+        if self.is_shared:
             self._end(other)
 
     def _end(self, stream: ScreenStream) -> None:
         if stream.is_open:
             self._write(stream, "\n")
             stream.is_open = False
+        if stream.wrapper is not None:
+            stream.wrapper.begin_line()
 
     def _write(self, stream: ScreenStream, text: str) -> None:
         if self.is_broken:
             return
         try:
-            stream.file.write(text)
+            self.status.write(stream.file, text, is_terminal=stream.is_terminal)
             stream.file.flush()
         except BrokenPipeError:
             if self.on_broken is None:
@@ -133,8 +173,13 @@ def has_colour(file: TextIO) -> bool:
 def terminal_columns(file: TextIO) -> int:
     """Return the width of a stream, within sensible bounds."""
     chosen = os.environ.get("COLUMNS", "")
-    try:
-        found = int(chosen) if chosen.isdecimal() else os.get_terminal_size(file.fileno()).columns
-    except (OSError, ValueError):
-        found = 0
+    found = int(chosen) if chosen.isdecimal() else actual_columns(file)
     return min(max(found or WIDEST, NARROWEST), WIDEST)
+
+
+def actual_columns(file: TextIO) -> int:
+    """Return the width of a terminal; 0 where that isn't known."""
+    try:
+        return os.get_terminal_size(file.fileno()).columns
+    except (OSError, ValueError):
+        return 0

@@ -1,11 +1,11 @@
-"""Line input: typed at a prompt, also while the event loop runs, or piped to stdin."""
+"""Line input: typed at a prompt, also while the event loop runs, or piped to stdin. The line editor itself is `line_editor`."""
 
 import asyncio
+import os
 import select
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from treadle.cli.ui.interrupts import interruptible_input
 
@@ -36,18 +36,49 @@ async def read_typed_line(otherwise: str = "n") -> str:
     return sys.stdin.readline() or otherwise
 
 
-LineReader = Callable[[], str]  # the next line with its end; nothing when there are no more
+LineReader = Callable[[], Awaitable[str]]  # the next message with the end of its line; nothing when there are no more
 
 PIPE_TIMEOUT = 1.0  # seconds
+QUOTES = '"""'  # around a message of several lines
 
 
-def make_line_reader(typed: bool) -> LineReader:
-    """Return a reader of this process's input lines."""
+def is_unfinished(text: str) -> bool:
+    """Return whether a message that begins with three quotes goes on: it has no other three at its end."""
+    stripped = text.strip()
+    return stripped.startswith(QUOTES) and (len(stripped) < 2 * len(QUOTES) or not stripped.endswith(QUOTES))
+
+
+def strip_quotes(text: str) -> str:
+    """Return a message without the three quotes around it."""
+    stripped = text.strip()
+    has_quotes = stripped.startswith(QUOTES) and not is_unfinished(stripped)
+    return stripped[len(QUOTES) : -len(QUOTES)] if has_quotes else text
+
+
+def has_line_editor() -> bool:
+    """Return whether the terminal can move its cursor, as a line editor needs."""
+    return os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")
+
+
+def make_line_reader(typed: bool, history: Path | None = None, commands: Sequence[str] = ()) -> LineReader:
+    """Return a reader of messages: with a line editor at a terminal, else line by line."""
     if not typed:
-        return sys.stdin.readline
-    with suppress(ImportError):
-        import_module("readline")  # gives `input` a history and a line to edit
-    return _read_prompted_line
+        return _read_piped_line
+    if not has_line_editor():
+        return lambda: _read_message(_read_plain_message)
+    from treadle.cli.ui.line_editor import LineEditor  # with prompt_toolkit, which only people at a terminal need
+
+    editor = LineEditor(history=history, commands=commands)
+    return lambda: _read_message(editor.read)
+
+
+async def edit_text(text: str) -> str:
+    """Return the text as edited by the person, in place where the terminal supports it."""
+    if has_line_editor():
+        from treadle.cli.ui import line_editor
+
+        return await line_editor.edit_in_place(text)
+    return _input(f"{text}\n> ") or text
 
 
 def make_pipe_reader() -> LineReader | None:
@@ -57,13 +88,35 @@ def make_pipe_reader() -> LineReader | None:
     except (OSError, ValueError):  # a system that can't wait for a pipe
         ready = True
     first = [sys.stdin.readline() if ready else ""]
-    return (lambda: first.pop() if first else sys.stdin.readline()) if first[0] else None
+
+    async def read() -> str:
+        return first.pop() if first else await _read_piped_line()
+
+    return read if first[0] else None
 
 
-def _read_prompted_line() -> str:
+async def _read_piped_line() -> str:
+    return sys.stdin.readline()
+
+
+async def _read_message(read: LineReader) -> str:
+    """Return a message that is typed; nothing where the person leaves."""
     try:
-        with interruptible_input():
-            return input("> ") + "\n"
+        return strip_quotes(await read()) + "\n"
     except (EOFError, KeyboardInterrupt):
         print()
         return ""
+
+
+async def _read_plain_message() -> str:
+    """Read lines where none can be edited, until the message is complete."""
+    text = _input("> ")
+    while text.endswith("\\") or is_unfinished(text):
+        text = text.removesuffix("\\") + "\n" + _input("  ")
+    return text
+
+
+def _input(prompt: str) -> str:
+    """Read a line as the terminal itself edits it: nothing else goes on meanwhile."""
+    with interruptible_input():
+        return input(prompt)

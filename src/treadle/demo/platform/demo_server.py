@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from treadle import SettingsError
 from treadle.demo.platform.clock import Clock, SystemClock
+from treadle.errors import SettingsError
 
 if TYPE_CHECKING:
     from treadle.demo.platform.credentials import DemoCredentials

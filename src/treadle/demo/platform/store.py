@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from treadle import SettingsError
+from treadle.errors import SettingsError
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS users (
@@ -56,7 +56,7 @@ class DemoStore:
         try:
             self._db = _connect(path)
         except (OSError, sqlite3.Error) as error:
-            raise SettingsError(f"{path} can't be the demo platform's file ({error}); move it aside, or name another.") from error
+            raise SettingsError(f"{path} can't be the demo platform's file ({error}); name another.") from error
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:

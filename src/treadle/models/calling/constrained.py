@@ -2,7 +2,8 @@
 
 Small models write good calls when they are constrained, and call anyway when nothing fits. So three things happen:
 
-1. `tool_fit` asks whether a tool fits at all, and records how certain the model is. If it isn't, it is asked for an answer.
+1. `tool_fit` asks whether a tool fits at all, and how certain the model is. If it isn't, it is asked for an answer, without a
+   word of the tools. `Options.tool_choice` decides instead, where it is set. The decision is in `ReplyEnded`.
 2. The model writes calls, constrained to the schemas of the offered tools.
 3. `grounding` checks how many values of a call are in the conversation. The fewer, the more certain the fit has to be.
 
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Result, Written
 from treadle.core.messages import Message, Text
-from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, Usage
+from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, ToolDecision, Usage
 from treadle.core.seams import Model
 from treadle.dialects.constrained_json import CONSTRAINED, constrained_schema
 from treadle.dialects.json_repair import JsonRead, read_object
@@ -29,7 +30,7 @@ from treadle.models.calling.prompted import PromptedModel
 from treadle.models.calling.tool_fit import ToolFit, judge_tool_fit
 
 UNGROUNDED_PENALTY = 2.0  # how much surer a model has to be of a call none of whose values were said
-_NO_TOOL = "None of the tools does this. Answer in plain words."
+_MISSING = "Don't call a tool: ask for what is missing, or answer in plain words."
 _CERTAIN = ToolFit(inf, Usage())
 _ANSWER_NOW = "You know enough now. Answer in plain words."
 
@@ -51,8 +52,12 @@ class ConstrainedModel:
         """Stream the reply."""
         if not request.tools:
             return self._spoken.reply(request)
-        if request.must_call:
-            return self._stream_calls(request, _accept_any_call, Usage(), constrained_schema(request.tools), _ANSWER_NOW)
+        choice = request.options.tool_choice
+        if choice == "none":
+            return self._spoken.reply_in_words(request)
+        if request.must_call or choice not in (None, "auto"):
+            named = tuple([tool for tool in request.tools if tool.name == choice])
+            return self._stream_calls(request, _accept_any_call, constrained_schema(named or request.tools), _ANSWER_NOW)
         if request.history[-1].role == "person":
             return self._reply_first(request)
         return self._reply_after_results(request)
@@ -68,10 +73,14 @@ class ConstrainedModel:
             return fits.odds >= self._sure + UNGROUNDED_PENALTY * missing
 
         if fits.odds >= self._sure:
-            stream = self._stream_calls(request, takes, fits.usage, constrained_schema(request.tools), _NO_TOOL)
+            stream = self._stream_calls(request, takes, constrained_schema(request.tools), _MISSING)
         else:
-            stream = self._stream_answer(request, _NO_TOOL, fits.usage)
+            stream = self._spoken.reply_in_words(request)
+        called = False
         async for delta in stream:
+            called = called or isinstance(delta, CallDone)
+            if isinstance(delta, ReplyEnded) and fits is not _CERTAIN:
+                delta = replace(delta, decision=ToolDecision(fits.probability, called), usage=delta.usage + fits.usage)
             yield delta
 
     def _reply_after_results(self, request: Request) -> AsyncIterator[Delta]:
@@ -83,10 +92,10 @@ class ConstrainedModel:
         def takes(call: Written) -> bool:
             return _call_key(call.name, _decode_arguments(call)) not in made
 
-        return self._stream_calls(request, takes, Usage(), constrained_schema(request.tools, answers=True), _ANSWER_NOW)
+        return self._stream_calls(request, takes, constrained_schema(request.tools, answers=True), _ANSWER_NOW)
 
     async def _stream_calls(
-        self, request: Request, takes: Callable[[Written], bool], used: Usage, shape: dict[str, Any], instead: str
+        self, request: Request, takes: Callable[[Written], bool], shape: dict[str, Any], instead: str
     ) -> AsyncIterator[Delta]:
         """Stream the reply in that schema. If its first call isn't accepted, the model is asked for an answer `instead`."""
         called = False
@@ -96,25 +105,18 @@ class ConstrainedModel:
                     if not delta.call.cut and not takes(delta.call):
                         break
                     called = True
-                yield _add_usage(delta, used)
+                yield delta
             else:
                 return
-        async for delta in self._stream_answer(request, instead, used + Usage(requests=1)):
-            yield delta
-
-    async def _stream_answer(self, request: Request, why: str, used: Usage) -> AsyncIterator[Delta]:
-        note = f"{request.note} {why}".lstrip()
-        async for delta in self._spoken.reply(replace(request, note=note)):
-            if not isinstance(delta, CallDone):  # it was told not to
-                yield _add_usage(delta, used)
+        async for delta in self._spoken.reply(replace(request, note=f"{request.note} {instead}".lstrip())):
+            if isinstance(delta, ReplyEnded):
+                yield replace(delta, usage=delta.usage + Usage(requests=1))
+            elif not isinstance(delta, CallDone):  # it was told not to
+                yield delta
 
 
 def _accept_any_call(_: Written) -> bool:
     return True
-
-
-def _add_usage(delta: Delta, used: Usage) -> Delta:
-    return replace(delta, usage=delta.usage + used) if isinstance(delta, ReplyEnded) else delta
 
 
 def _decode_arguments(call: Written) -> dict[str, Any]:

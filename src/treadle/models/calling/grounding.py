@@ -12,58 +12,12 @@ import msgspec
 
 from treadle.core.calls import Written
 from treadle.core.requests import ToolSpec
+from treadle.guard.numerals import WORDS
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _WORD = re.compile(r"[^\W_]{2,}")
 _STEM = 5  # so many letters make two words the same: translate, translated, translation
 _SCALES = (1, 0.01, 100, 1000, 0.001, 1e6, 1e9, 12, 60, 3600)  # 5 % is 0.05, 2 k is 2000, 3 minutes are 180 seconds
-_SPELLED: dict[str, float] = {
-    "zero": 0,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "thirteen": 13,
-    "fourteen": 14,
-    "fifteen": 15,
-    "sixteen": 16,
-    "seventeen": 17,
-    "eighteen": 18,
-    "nineteen": 19,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-    "hundred": 100,
-    "thousand": 1000,
-    "million": 1e6,
-    "billion": 1e9,
-    "half": 0.5,
-    "quarter": 0.25,
-    "dozen": 12,
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    "single": 1,
-    "both": 2,
-    "couple": 2,
-    "pair": 2,
-    "twice": 2,
-}
 
 
 class ConversationText:
@@ -113,8 +67,8 @@ def _find_numbers(text: str) -> Iterator[float]:
         for scale in _SCALES:
             yield number * scale
     for word in _WORD.findall(text):
-        if word in _SPELLED:
-            yield float(_SPELLED[word])
+        if word in WORDS:
+            yield float(WORDS[word])
 
 
 def _decode_arguments(text: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ so it keeps nothing but a move's state. A plan that has to look something up fir
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Opaque, Written
 from treadle.core.messages import History, Message, person_message
-from treadle.core.requests import CallDelta, CallDone, Delta, Options, ReplyEnded, Request, TextDelta, ToolSpec, Usage
+from treadle.core.requests import CallDelta, CallDone, Delta, Options, Progress, ReplyEnded, Request, TextDelta, ToolSpec, Usage
 from treadle.core.seams import Model
 
 WIRE = "led"  # whose data the state of a plan is
@@ -51,6 +52,9 @@ Steps = Generator[PlanQuestion, str, PlanStep]
 Plan = Callable[[Request], Steps | Awaitable[Steps]]
 
 
+Report = Callable[[Progress], None]
+
+
 class FixedPlan(Struct, frozen=True):
     """A plan that guides every model, also one that calls tools by itself: the steps of the work are fixed."""
 
@@ -63,13 +67,14 @@ class GuidedModel:
     def __init__(self, model: Model, plan: Plan) -> None:
         self.name = model.name
         # What the model is asked, the plan keeps short, and it's words alone.
-        self.traits = replace(model.traits, native_calls=True, streams=False, context=None, modalities=frozenset())
+        self.traits = replace(model.traits, native_calls=True, streams=False, context=None, modalities=frozenset(), guided=True)
         self._model = model
         self._plan = plan
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream what the plan decides."""
         spent: list[Usage] = []
+        report = request.progress
         planned, words = self._plan(request), None
         plan = planned if isinstance(planned, Generator) else await planned
         while True:
@@ -78,7 +83,11 @@ class GuidedModel:
             except StopIteration as over:
                 deltas = _move_deltas(over.value)
                 break
-            deltas = [delta async for delta in self._model.reply(self._build_request(asked))]
+            number = len(spent) + 1
+            progress = None if report is None else partial(_report_numbered, report, number)
+            if progress is not None:
+                progress(Progress("waiting"))
+            deltas = [delta async for delta in self._model.reply(self._build_request(asked, progress))]
             words = "".join([delta.text for delta in deltas if isinstance(delta, TextDelta)])
             spent.append(sum([delta.usage for delta in deltas if isinstance(delta, ReplyEnded)], Usage()))
             if asked.used is not None:
@@ -90,11 +99,16 @@ class GuidedModel:
                 yield delta
         yield ReplyEnded("calls" if any(isinstance(delta, CallDone) for delta in deltas) else "done", sum(spent, Usage()))
 
-    def _build_request(self, asked: PlanQuestion) -> Request:
+    def _build_request(self, asked: PlanQuestion, progress: Report | None) -> Request:
         """Return the request for a plan's question."""
         history = History([*asked.before, *([person_message(asked.text)] if asked.text else ())])
         shape = asked.shape if self._model.traits.holds else None
-        return Request(asked.instructions, history, asked.tools, options=asked.options.suited(self._model.traits), shape=shape)
+        options = asked.options.suited(self._model.traits)
+        return Request(asked.instructions, history, asked.tools, options=options, shape=shape, progress=progress)
+
+
+def _report_numbered(report: Report, number: int, progress: Progress) -> None:
+    report(replace(progress, request=number))
 
 
 def _move_deltas(move: PlanStep) -> list[Delta]:

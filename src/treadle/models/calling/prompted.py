@@ -4,7 +4,7 @@
 of the dialect. The dialect defines how a call looks in text; this module is independent of the server.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -49,9 +49,15 @@ class PromptedModel:
                 case _:
                     yield delta
 
+    def reply_in_words(self, request: Request) -> AsyncIterator[Delta]:
+        """Stream an answer as if there were no tools: a small model that reads of them apologizes for those it doesn't have."""
+        return self._model.reply(replace(self._to_text_history(request), tools=()))
+
     def _to_text_request(self, request: Request) -> Request:
-        history = request.history.retold(self._form, self._to_text_message)
-        return replace(request, instructions=self._explain_tools(request), history=history, tools=())
+        return replace(self._to_text_history(request), instructions=self._explain_tools(request), tools=())
+
+    def _to_text_history(self, request: Request) -> Request:
+        return replace(request, history=request.history.retold(self._form, self._to_text_message))
 
     def _explain_tools(self, request: Request) -> str:
         """Return the instructions with the tools explained.

@@ -5,6 +5,7 @@ and come first, so that a server can cache them.
 """
 
 from collections.abc import Sequence
+from math import exp
 
 from msgspec import Struct
 
@@ -23,12 +24,18 @@ class ToolFit(Struct, frozen=True):
     odds: float
     usage: Usage
 
+    @property
+    def probability(self) -> float:
+        """The probability that a tool fits."""
+        return round(1 / (1 + exp(-self.odds)), 4)
 
-async def judge_tool_fit(model: Model, request: Request) -> ToolFit:
-    """Return how certain a model is that one of the offered tools does what the user asks for last."""
+
+async def judge_tool_fit(model: Model, request: Request, examples: History | None = None) -> ToolFit:
+    """Return how certain a model is that one of the offered tools does what the user asks for last, after these examples."""
+    examples = EXAMPLES if examples is None else examples
     options = Options(temperature=0, max_tokens=2, extra={"logprobs": True, "top_logprobs": _TOP_LOGPROBS})
-    history = _EXAMPLES.plus(person_message(_format_case(_summarize_tools(request.tools), _format_question(request.history))))
-    question = Request(_HEAD, history, options=options, fixed=len(_EXAMPLES))
+    history = examples.plus(person_message(_format_case(_summarize_tools(request.tools), _format_question(request.history))))
+    question = Request(_HEAD, history, options=options, fixed=len(examples), progress=request.progress)
     words: list[str] = []
     ended = ReplyEnded("done")
     async for delta in model.reply(question):
@@ -71,7 +78,19 @@ _HEAD = (
     "You decide whether one of the tools does what the user asks for. It has to do exactly that, not something similar, "
     "and the user has to give what it needs. Reply with yes or no."
 )
-_CASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+ToolCase = tuple[tuple[str, ...], str, str]  # tools, what a person says, yes or no
+
+
+def make_examples(cases: Sequence[ToolCase]) -> History:
+    """Return cases as the conversation that precedes the question."""
+    return History(
+        message
+        for tools, question, answer in cases
+        for message in (person_message(_format_case(tools, question)), Message("model", (Text(answer),)))
+    )
+
+
+CASES: tuple[ToolCase, ...] = (
     (("get_weather(city, day): Forecast for a city.",), "Will I need an umbrella in Oslo tomorrow?", "yes"),
     (("get_weather(city, day): Forecast for a city.",), "Who was king of Norway in 1905?", "no"),
     (
@@ -126,8 +145,4 @@ _CASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("recipe_search(dish, diet): Find recipes for a dish.",), "Which wine goes with grilled salmon?", "no"),
     (("user_profile(id): Details of a user.",), "i want the data of customer 4711", "yes"),
 )
-_EXAMPLES = History(
-    message
-    for tools, question, answer in _CASES
-    for message in (person_message(_format_case(tools, question)), Message("model", (Text(answer),)))
-)
+EXAMPLES = make_examples(CASES)

@@ -48,7 +48,7 @@ class LocalModel(Struct, frozen=True):
 _QWEN_SIZE = 1_117_320_768
 _QWEN_PART = 50 << 20  # bytes of every part but the last
 
-ENTRIES = (
+LOCAL_MODELS = (
     LocalModel(
         name="qwen2.5-coder-1.5b",
         title="Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
@@ -85,7 +85,7 @@ ENTRIES = (
 
 def find_local_model(name: str) -> LocalModel:
     """Return the model by its name; raise `UnknownModel` if there is none."""
-    for model in ENTRIES:
+    for model in LOCAL_MODELS:
         if model.name == name:
             return model
-    raise UnknownModel(f"No local model is called {name!r}. There are: {', '.join([model.name for model in ENTRIES])}.")
+    raise UnknownModel(f"No local model is called {name!r}. There are: {', '.join([model.name for model in LOCAL_MODELS])}.")

@@ -1,14 +1,27 @@
 """HTTP client of the child process, for JSON requests that aren't replies."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from treadle.core.requests import Delta, Usage
+from treadle.core.requests import Delta, Progress, Usage
 from treadle.models.connections import DEFAULT_TIMEOUTS
 from treadle.models.http import ModelEndpoint
 from treadle.models.server_errors import ServerIdentity
+from treadle.models.stream_splitters import SseSplitter
+from treadle.models.wires.openai import PromptProgress
+
+Report = Callable[[Progress], None]
+
+
+class _Chunk(Struct):
+    prompt_progress: PromptProgress | None = None
+    stop: bool = False
+
+
+_decode_chunk = msgspec.json.Decoder(_Chunk).decode
 
 
 class _BodyReader:
@@ -32,6 +45,28 @@ class _BodyReader:
         return iter(())
 
 
+class _PromptReader(_BodyReader):
+    """Reports how much of a prompt has been evaluated, from the chunks of a stream."""
+
+    ended = False
+    finished = False
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self._report = report
+
+    def read(self, payloads: Iterable[bytes]) -> Iterator[Delta]:
+        for payload in payloads:
+            if payload.startswith(b"[DONE]"):
+                self.ended = True
+                break
+            chunk = _decode_chunk(payload)
+            if chunk.prompt_progress is not None:
+                self._report(chunk.prompt_progress.to_progress())
+            self.ended = self.ended or chunk.stop
+        return iter(())
+
+
 class ChildClient:
     """The child's URL and the headers of a request to it."""
 
@@ -47,3 +82,9 @@ class ChildClient:
         async for _ in self._endpoint.reply(path, msgspec.json.encode(body), answer, None):
             pass
         return msgspec.json.decode(answer.body)
+
+    async def read_prompt(self, path: str, body: dict[str, Any], report: Report) -> None:
+        """Have a prompt evaluated, and report how far that is. Raises `ModelError` if it is refused."""
+        sent = msgspec.json.encode({**body, "stream": True, "return_progress": True})
+        async for _ in self._endpoint.reply(path, sent, _PromptReader(report), SseSplitter()):
+            pass

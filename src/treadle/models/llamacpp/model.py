@@ -1,19 +1,19 @@
 """The model behind `llamacpp:NAME`: a GGUF from the catalogue or by its path, loaded on first use."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from treadle.core.errors import SettingsError, UnknownModel
-from treadle.core.requests import Delta, Options, Request, Traits
+from treadle.core.requests import Delta, Options, Progress, Request, Traits
 from treadle.models.connections import Timeouts
 from treadle.models.downloads import catalogue
 from treadle.models.downloads.storage import find_model_file, models_folder
 from treadle.models.families import traits_of
-from treadle.models.llamacpp.child import LlamaSettings, LoadProgress, RunningChild, start_child
+from treadle.models.llamacpp.child import LlamaSettings, RunningChild, start_child
 from treadle.models.llamacpp.client import ChildClient
 from treadle.models.llamacpp.prompt_cache import PromptCache
 from treadle.models.wires.openai import OpenAI
@@ -30,14 +30,13 @@ def from_name(name: str, **settings: Any) -> "LlamaCpp":
 
 
 class LlamaCpp:
-    """A GGUF file, run in a child process. `name` is a path or a catalogue entry; `on_load` gets the loading progress, 0 to 1.
+    """A GGUF file, run in a child process. `name` is a path or a catalogue entry.
 
     `threads` 0 means as many as there are idle cores when it is loaded.
     """
 
-    def __init__(self, name: str, *, context: int = DEFAULT_CONTEXT, threads: int = 0, on_load: LoadProgress | None = None) -> None:
+    def __init__(self, name: str, *, context: int = DEFAULT_CONTEXT, threads: int = 0) -> None:
         self.name = f"llamacpp:{name}"
-        self.on_load = on_load
         self._path = _find_file(name)
         known = traits_of(self._path.name)
         self.traits: Traits = replace(known, native_calls=False, context=context, holds=True)
@@ -50,15 +49,23 @@ class LlamaCpp:
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        caller, model = await self._ready()
+        caller, model = await self._ready(request.progress)
         slot = await self._prefixes.ready(caller, request)
         extra = {"cache_prompt": True, "id_slot": slot, **request.options.extra}
+        if request.progress is not None:
+            extra["return_progress"] = True
         async for delta in model.reply(replace(request, options=_with_extra(request.options, extra))):
             yield delta
 
-    async def _ready(self) -> tuple[ChildClient, OpenAI]:
+    async def _ready(self, report: Callable[[Progress], None] | None) -> tuple[ChildClient, OpenAI]:
         """Return the child, started if necessary; again if it died."""
-        found = await asyncio.to_thread(start_child, self._settings, self.on_load)
+        loop = asyncio.get_running_loop()
+
+        def on_load(share: float) -> None:
+            assert report is not None  # otherwise this isn't called
+            loop.call_soon_threadsafe(report, Progress("loading", share, 1))
+
+        found = await asyncio.to_thread(start_child, self._settings, None if report is None else on_load)
         if found is not self._running or self._caller is None or self._model is None:
             self._running = found
             self._caller = ChildClient(self.name, found.address, found.key)
@@ -90,7 +97,7 @@ def _find_file(name: str) -> Path:
 
 
 def _list_names() -> str:
-    return ", ".join(entry.name for entry in catalogue.ENTRIES)
+    return ", ".join(entry.name for entry in catalogue.LOCAL_MODELS)
 
 
 def _file_identity(path: Path) -> str:

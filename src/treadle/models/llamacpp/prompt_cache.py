@@ -14,7 +14,7 @@ import msgspec
 
 from treadle.core.errors import ModelError
 from treadle.core.requests import Request
-from treadle.models.llamacpp.client import ChildClient
+from treadle.models.llamacpp.client import ChildClient, Report
 from treadle.models.wires.openai import encode_message
 
 MIN_PREFIX = 600  # characters; what is shorter is read faster than it is worth keeping
@@ -45,13 +45,13 @@ class PromptCache:
         self._held[beginning] = slot
         if len(beginning) >= MIN_PREFIX:
             with suppress(ModelError, OSError):  # it only saves time: without it, the prompt is read as any other
-                await self._load_slot(caller, slot, beginning)
+                await self._load_slot(caller, slot, beginning, request.progress)
         return slot
 
-    async def _load_slot(self, caller: ChildClient, slot: int, beginning: bytes) -> None:
+    async def _load_slot(self, caller: ChildClient, slot: int, beginning: bytes, report: Report | None) -> None:
         name = sha256(self._identity.encode() + beginning).hexdigest()[:32] + ".prefix"
         if not await self._restore(caller, slot, name):
-            await self._evaluate(caller, slot, beginning, name)
+            await self._evaluate(caller, slot, beginning, name, report)
 
     async def _restore(self, caller: ChildClient, slot: int, name: str) -> bool:
         path = self._folder / name
@@ -65,11 +65,12 @@ class PromptCache:
         os.utime(path)
         return True
 
-    async def _evaluate(self, caller: ChildClient, slot: int, beginning: bytes, name: str) -> None:
+    async def _evaluate(self, caller: ChildClient, slot: int, beginning: bytes, name: str, report: Report | None) -> None:
         prompt = await self._render_prefix(caller, beginning)
         if not prompt:
             return
-        await caller.post("/completion", {"prompt": prompt, "n_predict": 0, "cache_prompt": True, "id_slot": slot})
+        body = {"prompt": prompt, "n_predict": 0, "cache_prompt": True, "id_slot": slot}
+        await (caller.post("/completion", body) if report is None else caller.read_prompt("/completion", body, report))
         fresh = f"{name}.{os.getpid()}"
         await caller.post(f"/slots/{slot}?action=save", {"filename": fresh})
         (self._folder / fresh).replace(self._folder / name)

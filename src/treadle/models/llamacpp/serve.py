@@ -11,6 +11,8 @@ from typing import Any
 
 from treadle.models.llamacpp.threads import choose_thread_count
 
+BATCH = 256  # tokens of a prompt that are read at once: progress is reported, and a reply can be stopped, after each of these
+
 
 def main() -> None:
     """Serve until the parent exits."""
@@ -29,6 +31,7 @@ def _start_server(settings: dict[str, Any]) -> Any:
     params.model.path = settings["path"]
     params.n_ctx = settings["context"]
     params.n_parallel = settings["slots"]
+    params.n_batch = BATCH
     params.kv_unified = True
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"] or choose_thread_count()
     params.api_keys = [settings["key"]]

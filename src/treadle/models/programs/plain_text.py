@@ -6,7 +6,7 @@ from typing import assert_never
 import msgspec
 
 from treadle.core.calls import Call, Media, Opaque, Result
-from treadle.core.messages import Message, Part, Text, Thinking, text_of
+from treadle.core.messages import Message, Part, Summary, Text, Thinking, text_of
 from treadle.core.requests import Request
 
 _SPEAKERS = re.compile(r"^(?=(?:System|User|Assistant|Tool results):)", re.MULTILINE)
@@ -49,7 +49,7 @@ def _format_user_text(message: Message) -> str:
 
 def _format_part(part: Part) -> str:
     match part:
-        case Text():
+        case Text() | Summary():
             return part.text
         case Thinking() | Opaque():
             return ""

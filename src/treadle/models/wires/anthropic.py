@@ -15,7 +15,7 @@ from msgspec.json import decode as decode_json
 
 from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey
-from treadle.core.messages import Message, Part, Text, Thinking
+from treadle.core.messages import Message, Part, Summary, Text, Thinking
 from treadle.core.requests import (
     CallDelta,
     CallDone,
@@ -31,7 +31,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
-from treadle.models.encoding import CachedEncoder, drop_tools, encode, encode_fields, is_present, make_decoder
+from treadle.models.encoding import CachedEncoder, check_extra, drop_tools, encode, encode_fields, is_present, make_decoder
 from treadle.models.http import Authorize, ModelEndpoint
 from treadle.models.media import MediaLoader, encode_base64, load_media, narrow_modalities
 from treadle.models.profiles import Profile, profile_of
@@ -113,9 +113,11 @@ class Anthropic:
         history = request.history.encoded("anthropic", lambda message: encode_anthropic_message(message, request.blobs))
         reading = AnthropicReply(self._server, CallIds(len(request.history)))
         splitter = SseSplitter() if self._stream else None
-        return self._endpoint.reply(self._path, self._encode_body(request, history), reading, splitter, request.options.headers)
+        body = self._encode_body(request, history)
+        return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, progress=request.progress)
 
     def _encode_body(self, request: Request, history: bytes) -> bytes:
+        check_extra(request.options.extra, "messages", *(("system",) if request.instructions else ()))
         settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
         settings += self._encode_output_config(request.options, request.shape)
         instructions = self._instructions(request.instructions) if request.instructions else b""
@@ -218,7 +220,7 @@ def encode_anthropic_message(message: Message, blobs: MediaLoader | None = None)
 
 def _encode_part(part: Part, blobs: MediaLoader | None) -> bytes:
     match part:
-        case Text():
+        case Text() | Summary():
             return b'{"type":"text","text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
         case Thinking():
             return _encode_thinking(part)
@@ -309,6 +311,7 @@ class _Message(Struct):
     stop_reason: str | None = None
     usage: _Usage | None = None
     error: Any = None
+    model: Any = None
 
 
 class _Event(Struct):
@@ -327,7 +330,7 @@ _decode_block = make_decoder(_Block)
 _FINISH: dict[str, Finish] = {
     "pause_turn": "paused",
     "max_tokens": "length",
-    "model_context_window_exceeded": "length",
+    "model_context_window_exceeded": "window",
     "refusal": "filtered",
 }
 
@@ -362,6 +365,7 @@ class AnthropicReply:
         self._reason: str | None = None
         self._counts: dict[str, int] = {}
         self._called = False
+        self._model: Any = None  # as the server calls it
         self._call: PartialCall | None = None  # being written, or written but no JSON: cut off, perhaps
         self._signature = ""
         self._own: _ServerBlock | None = None  # a block of a tool that the server runs itself
@@ -407,7 +411,7 @@ class AnthropicReply:
             raise error_from_object(self._server, message.error)
         if message.content is None:
             raise unreadable_reply_error(self._server, body)
-        self._reason, self.ended = message.stop_reason, True
+        self._reason, self._model, self.ended = message.stop_reason, message.model, True
         self._count(message.usage)
         for raw in message.content:
             yield from self._block(_decode_block(bytes(raw)), raw, last=raw is message.content[-1])
@@ -418,7 +422,7 @@ class AnthropicReply:
         if not self.ended and self._reason is None:
             raise broken_reply_error(self._server, "it ended without saying why")
         yield from self._close_call(cut=self._reason is None or self._reason in _CUT)
-        yield ReplyEnded(self._finish(), self.usage, self._server.model)
+        yield ReplyEnded(self._finish(), self.usage, self._server.model, response_model=str(self._model or ""))
 
     def _event(self, payload: bytes) -> _Event:
         try:
@@ -438,6 +442,7 @@ class AnthropicReply:
             case "content_block_stop":
                 yield from self._stop()
             case "message_start" if event.message is not None:
+                self._model = event.message.model
                 self._count(event.message.usage)
             case "message_delta":
                 self._count(event.usage)

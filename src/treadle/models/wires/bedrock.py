@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Opaque, Result
 from treadle.core.errors import MissingKey, SettingsError
-from treadle.core.messages import History, Message, Part, Text, Thinking
+from treadle.core.messages import History, Message, Part, Summary, Text, Thinking
 from treadle.core.requests import Delta, Options, Request, ToolSpec, Traits
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
-from treadle.models.encoding import CachedEncoder, encode
+from treadle.models.encoding import CachedEncoder, check_extra, encode
 from treadle.models.http import ModelEndpoint
 from treadle.models.media import MediaLoader, encode_base64, load_media, narrow_modalities
 from treadle.models.server_errors import ServerIdentity
@@ -110,10 +110,13 @@ class Bedrock:
         reading = BedrockReply(self._server, CallIds(len(request.history)))
         splitter = AwsEventSplitter() if self._stream else None
         body = self._encode_body(request, history)
-        return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path)
+        return self._endpoint.reply(
+            self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path, progress=request.progress
+        )
 
     def _encode_body(self, request: Request, history: bytes) -> bytes:
         options = request.options
+        check_extra(options.extra, "messages", "system", "toolConfig")
         instructions = self._instructions(request.instructions) if request.instructions.strip() else b""
         messages = _join_messages(self._family, history, request.note)
         if request.tools and options.tool_choice != "none":
@@ -301,7 +304,7 @@ def _build_media_block(media: Media, blobs: MediaLoader | None) -> dict[str, Any
 
 def _encode_part(family: BedrockFamily, part: Part, blobs: MediaLoader | None) -> bytes:
     match part:
-        case Text():
+        case Text() | Summary():
             return b'{"text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
         case Thinking():
             return b""  # reasoning that has to be sent back is an opaque part

@@ -109,7 +109,7 @@ _decode_reasoning = make_decoder(_Reasoning)
 
 _FINISH: dict[str, Finish] = {
     "max_tokens": "length",
-    "model_context_window_exceeded": "length",
+    "model_context_window_exceeded": "window",
     "guardrail_intervened": "filtered",
     "content_filtered": "filtered",
 }

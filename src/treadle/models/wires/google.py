@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey, ReplyBroken
-from treadle.core.messages import Message, Part, Text, Thinking
+from treadle.core.messages import Message, Part, Summary, Text, Thinking
 from treadle.core.requests import (
     CallDelta,
     CallDone,
@@ -31,7 +31,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
-from treadle.models.encoding import CachedEncoder, encode, make_decoder
+from treadle.models.encoding import CachedEncoder, check_extra, encode, make_decoder
 from treadle.models.http import Authorize, ModelEndpoint
 from treadle.models.media import (
     MediaLoader,
@@ -117,7 +117,9 @@ class Google:
         body = b'{%b"contents":[%b]}' % (head.encoded, _join_contents(history, request.note))
         reading = GoogleReply(self._server, CallIds(len(request.history)), head.names)
         splitter = SseSplitter() if self._stream else None
-        return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path)
+        return self._endpoint.reply(
+            self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path, progress=request.progress
+        )
 
     def _head(self, request: Request) -> "_Head":
         """Encode all fields but the contents. A run sends the very same ones each round."""
@@ -130,7 +132,8 @@ class Google:
         return head
 
     def _build_fields(self, request: Request) -> dict[str, Any]:
-        extra = {name: value for name, value in request.options.extra.items() if name != "contents"}
+        extra = dict(request.options.extra)
+        check_extra(extra, "contents", *(("systemInstruction",) if request.instructions else ()))
         tools = [Raw(self._tools(request.tools))] if request.tools else []
         tool_config = _build_tool_config(request.options) if tools else {}
         return {
@@ -283,7 +286,7 @@ def _encode_media(media: Media, blobs: MediaLoader | None) -> bytes:
 
 def _encode_part(part: Part, blobs: MediaLoader | None, *, call_ids: bool, signs: bool) -> bytes:
     match part:
-        case Text():
+        case Text() | Summary():
             return b'{"text":%b}' % encode(part.text) if part.text else b""
         case Thinking():
             return b""  # what the server needs of it is in the signatures
@@ -356,6 +359,7 @@ class _Chunk(Struct, rename="camel"):
     prompt_feedback: _Feedback | None = None
     usage_metadata: _Counts | None = None
     error: Any = None
+    model_version: Any = None
 
 
 _decode_chunk = make_decoder(_Chunk)
@@ -396,6 +400,7 @@ class GoogleReply:
         self._explanation = ""
         self._counts: _Counts | None = None
         self._called = False
+        self._model: Any = None  # as the server calls it
 
     @property
     def finished(self) -> bool:
@@ -450,12 +455,13 @@ class GoogleReply:
                 f"{self._server.model} at {self._server.host} wrote no call or answer that can be read ({self._reason}): "
                 f"ask it again.{f' It said: {said}' if said else ''}"
             )
-        yield ReplyEnded(self._finish(), self.usage, self._server.model)
+        yield ReplyEnded(self._finish(), self.usage, self._server.model, response_model=str(self._model or ""))
 
     def _heard(self, chunk: _Chunk) -> Iterator[Delta]:
         if chunk.error is not None:
             raise error_from_object(self._server, chunk.error)
         self._counts = chunk.usage_metadata or self._counts
+        self._model = chunk.model_version or self._model
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
             self._reason = _BLOCKED
         if chunk.candidates:

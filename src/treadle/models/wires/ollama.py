@@ -29,7 +29,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
-from treadle.models.encoding import CachedEncoder, append_note, encode, encode_fields, encode_functions, make_decoder
+from treadle.models.encoding import CachedEncoder, append_note, check_extra, encode, encode_fields, encode_functions, make_decoder
 from treadle.models.http import ModelEndpoint
 from treadle.models.media import MediaLoader, encode_base64, introduce_media, load_media, media_as_text, results_with_media
 from treadle.models.server_errors import ServerIdentity, broken_reply_error, error_from_object, unreadable_reply_error
@@ -110,9 +110,11 @@ class Ollama:
             window,
         )
         reading = OllamaReply(self._server, CallIds(len(request.history)), window, size)
-        return self._endpoint.reply(_PATH, body, reading, JsonLinesSplitter() if self._stream else None)
+        splitter = JsonLinesSplitter() if self._stream else None
+        return self._endpoint.reply(_PATH, body, reading, splitter, progress=request.progress)
 
     def _encode_content(self, request: Request, history: bytes) -> bytes:
+        check_extra(request.options.extra, "messages", "tools", *(("format",) if request.shape is not None else ()))
         instructions = b'{"role":"system","content":%b}' % encode(request.instructions) if request.instructions else b""
         messages = [part for part in (instructions, append_note(request, history)) if part]
         tools = self._tools(request.tools) if request.tools else b""
@@ -241,6 +243,7 @@ class _Chunk(Struct):
     eval_count: int | None = None
     logprobs: list[TokenLogprob] | None = None
     error: Any = None
+    model: Any = None
 
 
 _decode = make_decoder(_Chunk)
@@ -299,7 +302,7 @@ class OllamaReply:
         if last is None:
             raise broken_reply_error(self._server, "it ended without saying why")
         self._check_window(last)
-        yield ReplyEnded(self._finish(last), self.usage, self._server.model, chances=self._chances)
+        yield ReplyEnded(self._finish(last), self.usage, self._server.model, self._chances, str(last.model or ""))
 
     def _said(self, said: _Message) -> Iterator[Delta]:
         if said.thinking:

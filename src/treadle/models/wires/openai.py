@@ -7,7 +7,7 @@ Servers differ in how they number, name and end calls, and in what they want sen
 import hashlib
 import os
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, assert_never, cast
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ from treadle.core.requests import (
     Delta,
     Finish,
     Options,
+    Progress,
     ReplyEnded,
     Request,
     TextDelta,
@@ -35,6 +36,7 @@ from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
 from treadle.models.encoding import (
     CachedEncoder,
     append_note,
+    check_extra,
     drop_tools,
     encode,
     encode_fields,
@@ -121,12 +123,15 @@ class OpenAI:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        reading = ChatReply(self._server, CallIds(len(request.history)), self._wire)
+        reading = ChatReply(self._server, CallIds(len(request.history)), self._wire, request.progress)
         splitter = SseSplitter() if self._stream else None
         write = partial(self._body, request)
-        return self._endpoint.reply(self._path, write(), reading, splitter, request.options.headers, write)
+        return self._endpoint.reply(
+            self._path, write(), reading, splitter, request.options.headers, write, progress=request.progress
+        )
 
     def _body(self, request: Request) -> bytes:
+        check_extra(request.options.extra, "messages", *(("response_format",) if request.shape is not None else ()))
         instructions = self._instructions(request.instructions) if request.instructions else b""
         messages = [part for part in (instructions, self._get_encoder().history(request)) if part]
         tools = self._encode_tools(request)
@@ -331,6 +336,18 @@ class _Usage(Struct):
     prompt_tokens_details: _Details | None = None
 
 
+class PromptProgress(Struct):
+    """How far llama.cpp is with the prompt, in tokens; those in its `cache` aren't read again."""
+
+    total: int = 0
+    cache: int = 0
+    processed: int = 0
+
+    def to_progress(self) -> Progress:
+        """Return it without what needn't be read."""
+        return Progress("reading", self.processed - self.cache, self.total - self.cache)
+
+
 class _Chunk(Struct):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
@@ -338,6 +355,8 @@ class _Chunk(Struct):
     object: str | None = None
     message: Any = None
     code: Any = None
+    model: Any = None
+    prompt_progress: PromptProgress | None = None
 
 
 _decode = make_decoder(_Chunk)
@@ -356,16 +375,20 @@ _NO_FUNCTION = _Function()
 class ChatReply:
     """Reads one reply: deltas from the payloads of a stream, or from a complete body."""
 
-    def __init__(self, server: ServerIdentity, ids: CallIds, wire: str = "chat/openai") -> None:
+    def __init__(
+        self, server: ServerIdentity, ids: CallIds, wire: str = "chat/openai", report: Callable[[Progress], None] | None = None
+    ) -> None:
         self.ended = False
         self._server = server
         self._ids = ids
         self._wire = wire
+        self._report = report
         self._details = ReasoningDetails(wire)
         self._reason: str | None = None
         self._counts: _Usage | None = None
         self._called = False
         self._chances: dict[str, float] = {}
+        self._model: Any = None  # as the server calls it
         self._open: list[PartialCall] = []  # in the order they began, which is the order they are handed on
         self._last: PartialCall | None = None
         self._by_index: dict[int, PartialCall] = {}
@@ -423,7 +446,7 @@ class ChatReply:
             raise broken_reply_error(self._server, "it ended without saying why")
         yield from self._close_calls()
         yield from self._details.take()
-        yield ReplyEnded(self._finish(), self.usage, self._server.model, self._chances)
+        yield ReplyEnded(self._finish(), self.usage, self._server.model, self._chances, str(self._model or ""))
 
     def _chunk(self, payload: bytes) -> _Chunk:
         try:
@@ -436,6 +459,9 @@ class ChatReply:
 
     def _heard(self, chunk: _Chunk) -> list[Delta]:
         deltas: list[Delta] = []
+        self._model = chunk.model or self._model
+        if chunk.prompt_progress is not None and self._report is not None:
+            self._report(chunk.prompt_progress.to_progress())
         if chunk.usage is not None:
             self._counts = chunk.usage
         if chunk.choices:
@@ -528,7 +554,7 @@ class ChatReply:
 def _text_only_chunk(chunk: _Chunk) -> str | None:
     """Return the text of a chunk that has nothing else in it. Most chunks are like that, so it pays to check for it first."""
     choices = chunk.choices
-    if not choices or chunk.usage is not None:
+    if not choices or chunk.usage is not None or chunk.prompt_progress is not None:
         return None
     choice = choices[0]
     said = choice.delta

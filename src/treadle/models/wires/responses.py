@@ -20,7 +20,7 @@ from treadle.core.errors import ModelError
 from treadle.core.messages import Message, Part, Text
 from treadle.core.requests import Delta, Finish, Options, ReplyEnded, Request, TextDelta, ThinkingDelta, ToolSpec, Traits, Usage
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
-from treadle.models.encoding import encode, encode_fields, make_decoder
+from treadle.models.encoding import check_extra, encode, encode_fields, make_decoder
 from treadle.models.http import ModelEndpoint
 from treadle.models.media import MediaLoader, load_media, media_as_text, narrow_modalities, to_data_url
 from treadle.models.schemas import to_strict_schema
@@ -83,7 +83,8 @@ class Responses:
         """Stream the reply."""
         body = b'{%b,"input":[%b]}' % (self._encode_head(request), _append_note(request, self._encode_history(request)))
         reading = ResponsesReply(self._server, CallIds(len(request.history)))
-        return self._endpoint.reply(_PATH, body, reading, SseSplitter() if self._stream else None, request.options.headers)
+        splitter = SseSplitter() if self._stream else None
+        return self._endpoint.reply(_PATH, body, reading, splitter, request.options.headers, progress=request.progress)
 
     def _encode_history(self, request: Request) -> bytes:
         if self._reasons:
@@ -97,6 +98,7 @@ class Responses:
         last = self._last_head
         if last is not None and all(one is other for one, other in zip(given, last[0], strict=True)):
             return last[1]
+        check_extra(request.options.extra, "input", *(("instructions",) if request.instructions else ()))
         encoded = encode_fields({**_merge_extra(self._make_fields(*given), request.options.extra), "stream": self._stream})
         self._last_head = given, encoded
         return encoded
@@ -143,7 +145,7 @@ def _merge_extra(values: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any
             merged[name] = {**cast("dict[str, Any]", own), **cast("dict[str, Any]", value)}
         elif isinstance(own, list) and isinstance(value, list):
             merged[name] = [*cast("list[Any]", own), *[one for one in cast("list[Any]", value) if one not in own]]
-        elif name != "input":  # that is the history's place
+        else:
             merged[name] = value
     return merged
 
@@ -369,6 +371,7 @@ class _Response(Struct):
     usage: _Usage | None = None
     incomplete_details: _Incomplete | None = None
     error: Any = None
+    model: Any = None
 
 
 class _Event(Struct):
@@ -440,6 +443,7 @@ class ResponsesReply:
         self._finish: Finish | None = None
         self._counts: _Usage | None = None
         self._called = False
+        self._model: Any = None  # as the server calls it
         self._keys_with_deltas: set[_Key] = set()  # items whose text has arrived in deltas
         self._done_keys: set[_Key] = set()
         self._open: list[PartialCall] = []  # calls that have begun, in order
@@ -501,7 +505,8 @@ class ResponsesReply:
             self._add_arguments(call)
         yield from self._close_calls(self._open, cut=self._finish != "done")
         finish = self._finish or "done"
-        yield ReplyEnded("calls" if self._called and finish == "done" else finish, self.usage, self._server.model)
+        finish = "calls" if self._called and finish == "done" else finish
+        yield ReplyEnded(finish, self.usage, self._server.model, response_model=str(self._model or ""))
 
     def _parse_event(self, payload: bytes) -> _Event:
         try:
@@ -632,7 +637,7 @@ class ResponsesReply:
         self.ended = True
 
     def _count(self, response: _Response) -> None:
-        self._counts = response.usage or self._counts
+        self._counts, self._model = response.usage or self._counts, response.model
 
     def _make_error(self, error: Any) -> ModelError:
         code = cast("dict[str, Any]", error).get("code") if isinstance(error, dict) else None

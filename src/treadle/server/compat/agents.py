@@ -24,13 +24,13 @@ from treadle.server.compat.turn_request import CompatTurnRequest, ResultBatch
 from treadle.server.limits import RunLimiter, RunSlot
 from treadle.server.runs.origin import WIRE
 
-RESERVED_TOOLS = ("find_tools", "read_result", "give_answer")  # the engine's own
+RESERVED_TOOLS = ("find_tools", "read_result", "search_conversation", "continue_call", "give_answer")  # the engine's own
 
 
 class TurnAgent(Struct, frozen=True):
     """The agent of a turn, how its answer is written, and what has to be closed after it. It holds a slot among the active runs."""
 
-    agent: Agent[Any]
+    agent: Agent[Any, Any]
     model: ErrorTap
     telling: AnswerFormat
     opened: list[Callable[[], object]]

@@ -13,6 +13,7 @@ from treadle.core.calls import Call
 from treadle.core.entries import Approved, Entry, Finished, Judged, Replied
 from treadle.core.messages import text_of
 from treadle.core.requests import Usage
+from treadle.engine.result import describe_stop
 from treadle.guard.redaction import Redactor
 from treadle.loop.state import CallState, RunState, replay
 from treadle.server.compat.client_tools import hash_call_id, is_client_call
@@ -103,8 +104,8 @@ def _unstreamed_tail(run_id: str, state: RunState, said: str, telling: AnswerFor
     if telling.value and finished.output is not None:
         return msgspec.json.encode(telling.value(finished.output)).decode()
     words = finished.text if finished.stopped in ("answered", "limit") and not said.rstrip().endswith(finished.text) else ""
-    if finished.stopped == "cancelled":
-        words = finished.reason
+    if finished.stopped == "cancelled" or (finished.stopped == "limit" and not finished.text):
+        words = describe_stop(finished.stopped, finished.reason)
     more = words or waiting
     return f"{SEPARATOR}{more}" if said and more else more
 
@@ -130,7 +131,7 @@ def _describe_call(state: CallState) -> str:
 
 def _finish_reason(entries: Sequence[Entry]) -> Finish:
     last = next((entry.finish for entry in reversed(entries) if isinstance(entry, Replied)), "done")
-    return "length" if last == "length" else "filtered" if last == "filtered" else "stop"
+    return "length" if last in ("length", "window") else "filtered" if last == "filtered" else "stop"
 
 
 def _subtract_usage(usage: Usage, before: Usage) -> Usage:

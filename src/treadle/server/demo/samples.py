@@ -58,9 +58,9 @@ async def _create_letterbox(host: Host) -> None:
 
 async def _create_cart(host: Host) -> None:
     from treadle.assistants.coding.sample import make_coding_sample
-    from treadle.assistants.coding.workspaces import SAMPLES
+    from treadle.files import SAMPLES_FOLDER
 
-    await make_coding_sample(host.home.folder / SAMPLES, set())
+    await make_coding_sample(host.home.folder / SAMPLES_FOLDER, set())
 
 
 async def _create_courses(host: Host) -> None:

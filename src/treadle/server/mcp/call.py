@@ -51,7 +51,7 @@ class McpCall:
         self._shop = shop
         self._attended = attended
         self._journal = False if offering.services is None else replace(offering.services, results=None)
-        self._agent: Agent[str] = Agent(
+        self._agent = Agent(
             one_call(name, arguments, "mcp"),
             toolsets=(shop.toolset,),
             policy=shop.policy,
@@ -59,6 +59,7 @@ class McpCall:
             approver=offering.approver,
             attended=attended,
             results=ResultOptions(limit=MAX_TEXT),
+            redactor=offering.redactor,
         )
 
     async def begin(self, tell: OnProgress) -> "RunResult[str]":

@@ -12,6 +12,7 @@ from treadle.core.seams import Policy, Situation, Toolset, Watcher
 from treadle.core.tool import Tool
 from treadle.engine.setup import Approver, Services
 from treadle.guard.policy import to_policy
+from treadle.guard.redaction import Redactor
 from treadle.toolsets.wrappers import CombinedToolset
 
 Origin = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -30,6 +31,7 @@ class Offering(Struct, frozen=True):
     origin    makes what is journaled with a run, so that its host can resume it, from a tool's name and arguments
     watch     returns the watcher of a run
     enter     a context manager for the duration of a call, given its HTTP request; raises where there are too many
+    redactor  masks secrets in results and records; by default one that knows the usual forms of secrets
     advice    what a user may do where a call was denied only because no person could be asked; `{tool}` is its name
     """
 
@@ -43,6 +45,7 @@ class Offering(Struct, frozen=True):
     origin: Origin | None = None
     watch: Callable[[str], Watcher] | None = None
     enter: Callable[[Any], AbstractAsyncContextManager[Any]] = nullcontext
+    redactor: Redactor | None = None
     advice: str = " Whoever starts this server may allow it: treadle mcp --allow {tool}."
 
 

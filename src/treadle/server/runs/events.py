@@ -10,18 +10,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.core.calls import Result
-from treadle.core.entries import Stopped
+from treadle.core.entries import Stopped, UngroundedValue
 from treadle.core.events import (
+    AnswerUngrounded,
     ApprovalNeeded,
     CallArrived,
     CallJudged,
     CallProgressed,
+    CallRetried,
     CallReturned,
     CallStarted,
+    MessageDelivered,
+    MessageReceived,
     ModelAsked,
     ModelNoticed,
+    ModelProgressed,
     ModelRetried,
+    NoToolFit,
     OutputArrived,
+    PathStep,
     ReplyArrived,
     RunStarted,
     TextArrived,
@@ -54,12 +61,13 @@ class TurnEnded(_StreamEvent, frozen=True, tag="run_ended"):
     tokens_used: int = 0
     cost: float | None = None
     seconds: float = 0.0
+    path: tuple[PathStep, ...] = ()
 
 
 class RunReply(_StreamEvent, frozen=True, tag="reply"):
     """The last turn has ended, and so does the stream. `stopped` is "open" where the run continues elsewhere, or was abandoned.
 
-    `data` accompanies the assistant's text, such as citations.
+    `data` accompanies the assistant's text, such as citations. `ungrounded` are values of the text that no tool result has.
     """
 
     message: str
@@ -70,6 +78,7 @@ class RunReply(_StreamEvent, frozen=True, tag="reply"):
     cost: float | None = None
     seconds: float = 0.0
     data: Any = None
+    ungrounded: tuple[UngroundedValue, ...] = ()
 
 
 class StreamReset(_StreamEvent, frozen=True, tag="reset"):
@@ -85,9 +94,14 @@ class EventsMissed(_StreamEvent, frozen=True, tag="missed"):
 StreamEvent = (
     RunStarted
     | PersonSaid
+    | MessageReceived
+    | MessageDelivered
     | ModelAsked
     | ModelRetried
+    | ModelProgressed
     | ModelNoticed
+    | NoToolFit
+    | AnswerUngrounded
     | TextArrived
     | OutputArrived
     | ThinkingArrived
@@ -96,6 +110,7 @@ StreamEvent = (
     | CallJudged
     | CallStarted
     | CallProgressed
+    | CallRetried
     | CallReturned
     | ApprovalNeeded
     | TurnEnded

@@ -1,4 +1,4 @@
-"""The operations on one user's runs: start, continue, resume, answer, fork, cancel.
+"""The operations on one user's runs: start, continue, steer, resume, answer, fork, cancel.
 
 Each check has its status and its message.
 
@@ -7,7 +7,7 @@ Each check has its status and its message.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import takewhile
 from typing import Any
@@ -21,15 +21,17 @@ from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession, caller_arguments
 from treadle.core.entries import Entry, Finished, Resumed, Said
 from treadle.core.errors import RunNotFound, TreadleError
+from treadle.core.grants import Grant
 from treadle.core.log import log
-from treadle.core.media import Attachment, attachment_from_base64
+from treadle.core.media import Prompt, attachment_from_base64
 from treadle.core.messages import Text
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.engine.media import read_prompt
-from treadle.engine.setup import Approval
+from treadle.engine.setup import Answer
 from treadle.guard.redaction import Redactor
 from treadle.jobs.store import Jobs
+from treadle.loop.forks import find_message, fork_entries, message_parts
 from treadle.loop.state import replay
 from treadle.models.calling.one_call import one_call
 from treadle.plugins.assistant import Assistant, Host
@@ -40,16 +42,25 @@ from treadle.server.limits import RunLimiter, RunSlot, reserve_slot
 from treadle.server.metrics import ServerMetrics
 from treadle.server.models import ModelCatalog
 from treadle.server.runs.events import PersonSaid, to_plain_data
-from treadle.server.runs.fork import fork_entries
 from treadle.server.runs.journals import find_opened, read_journals, read_run_entries
 from treadle.server.runs.live_turns import LiveTurns, PendingTurn, RunningTurn
 from treadle.server.runs.origin import RunOrigin, is_server_run, load_run_origin
 from treadle.server.runs.recovery import make_home_lock, wait_for_lock
 from treadle.server.runs.replay import events_from_journal, find_pending_approvals
-from treadle.server.runs.schemas import ForkRequest, ResumeRequest, RunCallDecision, TurnRequest
+from treadle.server.runs.schemas import (
+    CallsDecision,
+    ForkRequest,
+    MessageRequest,
+    MessageView,
+    ResumeRequest,
+    RunCallDecision,
+    TurnRequest,
+)
 from treadle.stores.journal import JournalQuery, RunInfo
 from treadle.workers.run_spec import is_worker_run
 from treadle.workers.submission import requeue_run
+
+RecordAnswer = Callable[[str, Agent[Any, Any] | None], Awaitable[None]]
 
 MAX_RECOVERED = 1_000
 NOT_YOURS = "There is no such run of yours."
@@ -72,7 +83,7 @@ class PreparedAgent(Struct, frozen=True):
     """The session of a run, its agent, and what has to be closed after it."""
 
     session: AssistantSession
-    agent: Agent[Any]
+    agent: Agent[Any, Any]
     close: list[Callable[[], object]]
 
 
@@ -143,10 +154,8 @@ class HostedRuns:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
         begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call)
         with reserve_slot(by.run_limiter) as place:
-            shown = _decode_attachments(asked)
-            return await self._start_message_turn(
-                new_run_id(), begun, await self._prepare_agent(begun, by), (), asked.message, place, shown
-            )
+            prompt = _prompt_of(asked)
+            return await self._start_message_turn(new_run_id(), begun, await self._prepare_agent(begun, by), (), prompt, place)
 
     async def _continue_run(self, asked: TurnRequest, by: Requester) -> RunningTurn:
         await self.settled()
@@ -160,10 +169,43 @@ class HostedRuns:
             why = "waits for a person's answer" if finished else "isn't over: resume it first"
             raise HTTPException(409, f"Run {asked.run_id} {why}.")
         with reserve_slot(by.run_limiter) as place:
-            shown = _decode_attachments(asked)
-            return await self._start_message_turn(
-                asked.run_id, begun, await self._prepare_agent(begun, by), entries, asked.message, place, shown
-            )
+            prompt = _prompt_of(asked)
+            return await self._start_message_turn(asked.run_id, begun, await self._prepare_agent(begun, by), entries, prompt, place)
+
+    async def send(self, run_id: str, asked: MessageRequest, by: Requester) -> MessageView:
+        """Send a message to a run: to the turn that is running or waits for a person, else as a new turn.
+
+        One that was sent before, by its id, isn't sent again.
+        """
+        await self.settled()
+        async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
+            entries, prompt = await read_run_entries(self.home, run_id), _prompt_of(asked)
+            begun = replace(self._origin_of(run_id, entries), call=None)
+            made = await self._prepare_agent(begun, by)
+            starts = False
+            try:
+                await self._caller_arguments(made, entries)
+                if await self._steer(run_id, made.agent, prompt, asked.message_id):
+                    return MessageView(run_id, await self._status_of(run_id), steering=True)
+                entries = await read_run_entries(self.home, run_id)  # with the end of a turn that was running
+                if asked.message_id in replay(entries).message_ids:
+                    return MessageView(run_id, await self._status_of(run_id), steering=False)
+                starts = True
+            finally:
+                if not starts:
+                    await _close_agent(made)
+            with reserve_slot(by.run_limiter) as place:
+                await self._start_message_turn(run_id, begun, made, entries, prompt, place, asked.message_id)
+            return MessageView(run_id, "open", steering=False)
+
+    async def _steer(self, run_id: str, agent: Agent[Any, Any], prompt: Prompt, message_id: str) -> bool:
+        """Send a message to a turn that isn't over. Return False where it is, once nothing of it is under way any more."""
+        if await self.live.steer(run_id, prompt, message_id):
+            return True
+        return await agent.steer(run_id, prompt, message_id=message_id, journal=self.home.services())
+
+    async def _status_of(self, run_id: str) -> str:
+        return (await self.home.journal.info(run_id)).status
 
     async def resume(self, run_id: str, asked: ResumeRequest, by: Requester) -> RunningTurn:
         """Resume a run that stopped before it was answered."""
@@ -172,7 +214,7 @@ class HostedRuns:
         begun = self._apply_changes(self._origin_of(run_id, entries), asked)
         self._check_idle(run_id)
         finished = replay(entries).finished
-        if finished is not None and finished.stopped not in ("failed", "waiting"):
+        if finished is not None and not finished.resumable:
             raise HTTPException(409, f"Run {run_id} is over ({finished.stopped}); to go on, say something: POST /api/runs.")
         with reserve_slot(by.run_limiter) as place:
             return await self._start_resumed_turn(run_id, begun, await self._prepare_agent(begun, by), entries, place)
@@ -187,13 +229,13 @@ class HostedRuns:
         begun: RunOrigin,
         made: PreparedAgent,
         entries: Sequence[Entry],
-        message: str,
+        asked: Prompt,
         place: RunSlot | None,
-        shown: Sequence[Attachment] = (),
+        message_id: str = "",
     ) -> RunningTurn:
         agent, origin = made.agent, begun.origin
         try:
-            said = await read_prompt([message, *shown], agent.setup.model, self.home.blobs)
+            said = await read_prompt(asked, agent.setup.model, self.home.blobs)
             kept = await self._caller_arguments(made, entries)
             history = () if entries else await made.session.begin(run_id, said.text)
         except BaseException:
@@ -206,7 +248,14 @@ class HostedRuns:
                 begun.assistant,
                 agent,
                 lambda services, watchers: agent.run(
-                    prompt, run_id=run_id, journal=services, watchers=watchers, origin=origin, history=history, **kept
+                    prompt,
+                    run_id=run_id,
+                    journal=services,
+                    watchers=watchers,
+                    origin=origin,
+                    history=history,
+                    message_id=message_id,
+                    **kept,
                 ),
                 reply=made.session.reply,
                 position=len(entries),
@@ -344,39 +393,61 @@ class HostedRuns:
         """Create a run from the first entries of another; with a message it continues at once."""
         await self.check_shown(run_id, by)
         entries = await read_run_entries(self.home, run_id)
-        at = len(entries) if asked.at is None else asked.at
-        if not 1 <= at <= len(entries):
-            raise HTTPException(422, f"Run {run_id} has {len(entries)} entries, so it can't be forked after {at}.")
+        at, message = _find_fork(run_id, entries, asked)
         begun = self._apply_changes(self._origin_of(run_id, entries), asked)
-        fork, kept = new_run_id(), fork_entries(run_id, entries[:at], begun, time.time(), closed=asked.message is not None)
-        if asked.message is None:
+        closed = message is not None
+        fork, kept = new_run_id(), fork_entries(run_id, entries[:at], time.time(), closed=closed, origin=begun.origin)
+        if message is None:
             await self._models.check(begun.model)
             await self.home.journal.append(fork, 0, kept)
             return fork
         with reserve_slot(by.run_limiter) as place:
             made = await self._prepare_agent(begun, by)  # before anything is written: there may be no such model
             await self.home.journal.append(fork, 0, kept)
-            await self._start_message_turn(fork, begun, made, kept, asked.message, place)
+            await self._start_message_turn(fork, begun, made, kept, message, place)
         return fork
 
     # approvals
 
     async def answer(self, run_id: str, call_id: str, said: RunCallDecision, by: Requester) -> RunningTurn | None:
-        """Record an answer to a call. Where no other approval is pending, the run continues.
+        """Record an answer to a call. Where no other approval is pending, the run continues."""
+        digest = said.digest if said.runs else ""
 
-        Its slot and its agent are prepared before that: an answer must not be lost because the run can't continue just now.
+        async def record(user: str, agent: Agent[Any, Any] | None) -> None:
+            answer = said.answer(user, said.arguments)
+            if agent is None:
+                await Runs(self.home).answer(run_id, call_id, answer, digest=digest)
+            else:
+                await agent.answer(run_id, call_id, answer, digest=digest, journal=self.home.services())
+
+        return await self._answer(run_id, (call_id,), by, record)
+
+    async def answer_all(self, run_id: str, said: CallsDecision, by: Requester) -> RunningTurn | None:
+        """Record one answer to several calls of a run. Where no other approval is pending, the run continues."""
+        shown = [(call.call_id, call.digest) for call in said.calls]
+
+        async def record(user: str, agent: Agent[Any, Any] | None) -> None:
+            answer = Answer(said.approved, user, said.reason, scope=said.scope)
+            await Runs(self.home).answer_all(run_id, answer, shown=shown)
+
+        return await self._answer(run_id, [call_id for call_id, _ in shown], by, record)
+
+    async def _answer(self, run_id: str, call_ids: Sequence[str], by: Requester, record: RecordAnswer) -> RunningTurn | None:
+        """Record an answer with `record`, which gets the user, and the agent where it knows the run's tools.
+
+        The run's slot and its agent are prepared before that: an answer must not be lost because the run can't continue just now.
         """
         root = await self._root_run(run_id)
         alone = self._alone.setdefault(root, asyncio.Lock())  # two answers at once would both find that the other is missing
         async with alone:
             entries = await read_run_entries(self.home, root)
             if is_worker_run(find_opened(entries)):
-                return await self._answer_for_workers(run_id, call_id, said, root)
+                return await self._answer_for_workers(root, record)
             begun = self._origin_of(root, entries)
             self._check_idle(root)
-            if call_id in pending_client_calls(entries):
+            if brought := next((call_id for call_id in call_ids if call_id in pending_client_calls(entries)), None):
                 raise HTTPException(
-                    409, f"Call {call_id} waits for the program that brought its tool; only that can say what came of it."
+                    409, f"Call {brought} waits for the program that brought its tool; only that can say what came of it."
                 )
             with reserve_slot(by.run_limiter) as place:
                 made = await self._prepare_agent(begun, by)
@@ -384,7 +455,7 @@ class HostedRuns:
                 try:
                     if not self._was_answered(entries, await read_journals(self.home, root)):
                         user = (await self._caller_arguments(made, entries))["user"]
-                        await self._record_answer(run_id, call_id, said, user, made.agent if root == run_id else None)
+                        await record(user, made.agent if root == run_id else None)
                     waits = bool(find_pending_approvals(await read_journals(self.home, root)))
                 finally:
                     if waits:  # for something else, or because this can't be taken
@@ -395,10 +466,10 @@ class HostedRuns:
                     else await self._start_resumed_turn(root, begun, made, await read_run_entries(self.home, root), place)
                 )
 
-    async def _answer_for_workers(self, run_id: str, call_id: str, said: RunCallDecision, root: str) -> None:
+    async def _answer_for_workers(self, root: str, record: RecordAnswer) -> None:
         """Record an answer in a run of workers: where no other approval is pending, it is queued, and a worker continues it."""
         if not self._was_answered(await read_run_entries(self.home, root), await read_journals(self.home, root)):
-            await self._record_answer(run_id, call_id, said, self._host.user)
+            await record(self._host.user, None)
         if not find_pending_approvals(await read_journals(self.home, root)):
             await requeue_run(self.home, root)
 
@@ -413,21 +484,39 @@ class HostedRuns:
             run_id = parent
         return run_id
 
-    async def _record_answer(
-        self, run_id: str, call_id: str, said: RunCallDecision, by: str, agent: Agent[Any] | None = None
-    ) -> Approval:
-        """Record an answer.
+    # what is allowed for always
 
-        Without the run's agent, its tools aren't known: edited arguments are then validated when it continues.
-        """
-        answer, digest = said.answer(by, said.arguments), said.digest if said.runs else ""
-        if agent is None:
-            return await Runs(self.home).answer(run_id, call_id, answer, digest=digest)
-        return await agent.answer(run_id, call_id, answer, digest=digest, journal=self.home.services())
+    async def grants(self, by: Requester) -> list[Grant]:
+        """Return the requester's grants."""
+        found = await asyncio.to_thread(self.home.permissions.load)
+        if not by.shows_anything:
+            return list(found)
+        known = {name: await self._user_for_assistant(name, by) for name in {grant.agent for grant in found}}
+        return [grant for grant in found if known[grant.agent] in (None, grant.user)]
+
+    async def revoke(self, grant_id: str, by: Requester) -> None:
+        """Revoke a grant of the requester's."""
+        if all(grant.id != grant_id for grant in await self.grants(by)):
+            raise HTTPException(404, f"There is no grant {grant_id[:100]!r}.")
+        await asyncio.to_thread(self.home.permissions.revoke, grant_id)
 
 
-def _decode_attachments(asked: TurnRequest) -> list[Attachment]:
-    return [attachment_from_base64(each.data, each.media_type, each.name) for each in asked.attachments]
+def _prompt_of(asked: TurnRequest | MessageRequest) -> Prompt:
+    return [asked.message, *[attachment_from_base64(each.data, each.media_type, each.name) for each in asked.attachments]]
+
+
+def _find_fork(run_id: str, entries: Sequence[Entry], asked: ForkRequest) -> tuple[int, Prompt | None]:
+    """Return how many entries a fork copies, and the message that it continues with, if any."""
+    if asked.before_message is None:
+        at = len(entries) if asked.at is None else asked.at
+        if not 1 <= at <= len(entries):
+            raise HTTPException(422, f"Run {run_id} has {len(entries)} entries, so it can't be forked after {at}.")
+        return at, asked.message
+    found = find_message(entries, asked.before_message)
+    if found is None or asked.at is not None:
+        why = f"there is no message {asked.before_message} of the user" if found is None else "`at` says where as well"
+        raise HTTPException(422, f"Run {run_id} can't be forked before that message: {why}.")
+    return found, message_parts(entries[found]) if asked.message is None else asked.message
 
 
 async def _close_agent(made: PreparedAgent) -> None:

@@ -18,6 +18,7 @@ from treadle.agent.agent import Agent
 from treadle.core.errors import RunTaken, TreadleError
 from treadle.core.events import CallReturned, Event, ModelAsked, RunEnded
 from treadle.core.log import log
+from treadle.core.media import Prompt
 from treadle.core.requests import Usage
 from treadle.core.seams import Watcher
 from treadle.engine.result import RunResult
@@ -68,7 +69,7 @@ class PendingTurn(Struct, frozen=True):
 
     run_id: str
     assistant: str
-    agent: Agent[Any]
+    agent: Agent[Any, Any]
     work: TurnWork
     reply: "Callable[[RunResult[Any]], Awaitable[Any]] | None" = None
     position: int = 0
@@ -151,6 +152,17 @@ class LiveTurns:
         """Return the broadcast of a run that is active here or was recently."""
         way = self._under_way.get(run_id)
         return self._kept.get(run_id) if way is None else way.broadcast
+
+    async def steer(self, run_id: str, prompt: Prompt, message_id: str) -> bool:
+        """Send a message to the turn of a run that is being executed here. Return False where there is none, or it has ended."""
+        while (way := self._under_way.get(run_id)) is not None:
+            task = self._tasks[run_id]
+            await asyncio.wait([way.begun])
+            services = self.home.services()
+            if await way.turn.agent.steer(run_id, prompt, message_id=message_id, journal=services):
+                return True
+            await asyncio.wait([task])
+        return False
 
     # beginning and ending
 
@@ -294,6 +306,7 @@ def _to_turn_ended(event: RunEnded) -> TurnEnded:
     usage = result.usage
     return TurnEnded(
         run_id=event.run_id,
+        path=event.path,
         message=result.text,
         stopped=result.stopped,
         reason=result.reason,

@@ -73,4 +73,4 @@ def _parse_origin(run_id: str, opened: Opened) -> RunOrigin:
     try:
         return msgspec.convert(opened.origin, RunOrigin)
     except msgspec.ValidationError as error:
-        raise HTTPException(409, f"How run {run_id} was begun can't be read: {error}.") from error
+        raise HTTPException(409, f"The options that run {run_id} was started with can't be read: {error}.") from error

@@ -15,12 +15,15 @@ from treadle.core.calls import Call, Opaque, Result, Written
 from treadle.core.entries import (
     Approved,
     Called,
+    Compacted,
+    Delivered,
     Entry,
     Finished,
     Forked,
     Judged,
     Noted,
     Opened,
+    Overflowed,
     Previewed,
     Refused,
     Replied,
@@ -30,15 +33,21 @@ from treadle.core.entries import (
     Settled,
     Shortened,
     Started,
+    Steered,
     Unclear,
 )
 from treadle.core.events import (
+    AnswerUngrounded,
     CallArrived,
     CallJudged,
     CallReturned,
     CallStarted,
+    MessageDelivered,
+    MessageReceived,
     ModelAsked,
     ModelNoticed,
+    NoToolFit,
+    PathStep,
     ReplyArrived,
     RunStarted,
     TextArrived,
@@ -50,6 +59,7 @@ from treadle.engine.inline_approval import approval_event
 from treadle.engine.setup import APPROVALS_EXPIRE, Approval
 from treadle.guard.redaction import Redactor
 from treadle.loop.answers import refusal_result, settlement_result
+from treadle.loop.compaction import compaction_notice
 from treadle.loop.state import RunState, apply_entry, find_call, replay
 from treadle.server.compat.client_tools import is_client_call
 from treadle.server.runs.events import (
@@ -78,7 +88,7 @@ def events_from_journal(run_id: str, journals: Journals, position: int | None = 
     count = len(entries) if position is None else position
     before = entries[count].at if count < len(entries) else None
     kept = {run_id: entries[:count], **_nested_journals(run_id, journals, entries[:count], before)}
-    tellers = {each: _EntryTranslator(each) for each in kept}
+    tellers = {each: _EntryTranslator(each, _path_of(each, journals)) for each in kept}
     return [event for each, entry in _order_entries(run_id, kept) for event in tellers[each].tell(entry)]
 
 
@@ -94,7 +104,7 @@ def _nested_journals(run_id: str, journals: Journals, entries: Sequence[Entry], 
 
 def _order_entries(run_id: str, journals: Journals) -> Iterator[tuple[str, Entry]]:
     """Yield the entries of a run and of nested ones, by time; those of a call come before its result."""
-    inside = [deque(_order_entries(child, journals)) for child, entries in journals.items() if _parent_of(entries) == run_id]
+    inside = [deque(_order_entries(child, journals)) for child, entries in journals.items() if _opened(entries).parent == run_id]
     for entry in journals[run_id]:
         if not isinstance(entry, Judged):
             for waiting in inside:
@@ -105,8 +115,16 @@ def _order_entries(run_id: str, journals: Journals) -> Iterator[tuple[str, Entry
         yield from waiting
 
 
-def _parent_of(entries: Sequence[Entry]) -> str:
-    return next((entry.parent for entry in entries if isinstance(entry, Opened)), "")
+def _opened(entries: Sequence[Entry]) -> Opened:
+    return next((entry for entry in entries if isinstance(entry, Opened)), Opened())
+
+
+def _path_of(run_id: str, journals: Journals) -> tuple[PathStep, ...]:
+    """Return the path of a run's events; empty for the outermost run that is known here."""
+    opened = _opened(journals[run_id])
+    if opened.parent not in journals:
+        return ()
+    return (*_path_of(opened.parent, journals), PathStep(opened.parent, opened.within, opened.agent))
 
 
 def all_events(run_id: str, journals: Journals, data: Any = None) -> list[StreamEvent]:
@@ -140,6 +158,7 @@ def _make_reply(run_id: str, state: RunState, approvals: Sequence[Approval] = ()
         cost=usage.cost,
         seconds=round(state.spent.seconds, 3),
         data=data if finished is not None else None,
+        ungrounded=finished.ungrounded if finished is not None else (),
     )
 
 
@@ -157,21 +176,30 @@ def _pending_approvals(run_id: str, state: RunState) -> list[Approval]:
 class _EntryTranslator:
     """Translates the entries of one run into events, one after the other."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, path: tuple[PathStep, ...]) -> None:
         self._run_id = run_id
+        self._path = path
         self._state = RunState()
         self._started: set[str] = set()
 
     def tell(self, entry: Entry) -> list[StreamEvent]:
         """Return the events of one more entry."""
         before, self._state = self._state, apply_entry(self._state, entry)
-        return list(self._events(entry, before))
+        events = self._events(entry, before)
+        return [replace(event, path=self._path) for event in events] if self._path else list(events)
 
     def _events(self, entry: Entry, before: RunState) -> Iterator[StreamEvent]:  # noqa: C901 - one case for each kind of entry
         match entry:
             case Said():
                 yield RunStarted(run_id=self._run_id)
                 yield from self._said(entry, before)
+            case Steered():
+                if self._state.steering != before.steering:  # not the same message again
+                    yield MessageReceived(run_id=self._run_id, message_id=entry.id, text=_REDACTOR.text(entry.text))
+            case Delivered():
+                for message in before.steering:
+                    if message.id in entry.message_ids:
+                        yield MessageDelivered(run_id=self._run_id, message_id=message.id, text=_REDACTOR.text(message.text))
             case Resumed():
                 yield RunStarted(run_id=self._run_id, resumed=True)
             case Replied():
@@ -188,7 +216,11 @@ class _EntryTranslator:
                 yield from self._settled(entry, before)
             case Finished():
                 yield from self._finished(entry)
-            case Opened() | Called() | Previewed() | Approved() | Unclear() | Noted() | Shortened() | Forked():
+            case Compacted():
+                yield ModelNoticed(run_id=self._run_id, text=compaction_notice(entry))
+            case Noted() if entry.ungrounded:
+                yield AnswerUngrounded(run_id=self._run_id, values=entry.ungrounded)
+            case Opened() | Called() | Previewed() | Approved() | Unclear() | Noted() | Shortened() | Overflowed() | Forked():
                 pass
             case _:
                 assert_never(entry)
@@ -208,6 +240,8 @@ class _EntryTranslator:
             yield ModelAsked(run_id=self._run_id, round=before.spent.rounds + 1, model=model)
         for notice in entry.notices:
             yield ModelNoticed(run_id=self._run_id, text=notice)
+        if entry.decision is not None and not entry.decision.called:
+            yield NoToolFit(run_id=self._run_id, probability=entry.decision.probability)
         for part in entry.parts:
             if (told := self._part(part)) is not None:
                 yield told

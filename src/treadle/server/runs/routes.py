@@ -20,9 +20,13 @@ from treadle.server.runs.replay import find_pending_approvals
 from treadle.server.runs.run_view import RunView, view_run
 from treadle.server.runs.schemas import (
     MAX_TEXT,
+    CallsDecision,
     CreatedRun,
     EventStreamQuery,
     ForkRequest,
+    GrantList,
+    MessageRequest,
+    MessageView,
     PendingApproval,
     PendingApprovalList,
     ResumeRequest,
@@ -119,6 +123,17 @@ class RunsApi:
         self._live.heed(request.scope.get("stopping"))
         return SseResponse(stream_lines(start, self._live.figures))
 
+    @post(
+        "/api/runs/{run_id}/messages",
+        errors={**RESUME_ERRORS, 409: "the turn runs in another process, or the run isn't for this server to go on with"},
+        links=("get_api_runs_run_id", "get_api_runs_run_id_events", "post_api_runs_run_id_cancel"),
+        returns="it is on disk",
+    )
+    async def send(self, request: Request, run_id: str, body: MessageRequest) -> Accepted[MessageView]:
+        """Send a message to a run, also while a turn of it is running."""
+        _check_text(body.message, None)
+        return await self._runs.send(run_id, body, _requester_of(request))
+
     @post("/api/runs/{run_id}/resume", errors=RESUME_ERRORS, links=NEXT_OPERATIONS, returns="it goes on by itself")
     async def resume(
         self, request: Request, run_id: str, body: ResumeRequest | None = None
@@ -189,6 +204,35 @@ class RunsApi:
         way = await self._runs.answer(run_id, call_id, body, _requester_of(request))
         return RunStatusView(run_id, "waiting") if way is None else self._start_response(request, way)
 
+    @post(
+        "/api/runs/{run_id}/approvals",
+        errors={**RESUME_ERRORS, 409: "one of the calls doesn't wait any more, isn't the one that was shown, or is a job's"},
+        returns="the run goes on by itself, or waits for other answers",
+    )
+    async def decide_all(self, request: Request, run_id: str, body: CallsDecision) -> Accepted[RunStatusView] | TurnEvents:
+        """Approve or deny several waiting calls of a run at once."""
+        if Jobs(self._home.folder).has(run_id):
+            raise HTTPException(409, "This run is a job's: answer its calls one by one.")
+        way = await self._runs.answer_all(run_id, body, _requester_of(request))
+        return RunStatusView(run_id, "waiting") if way is None else self._start_response(request, way)
+
+
+class PermissionsApi:
+    """The handlers for what one user has allowed for always."""
+
+    def __init__(self, runs: HostedRuns) -> None:
+        self._runs = runs
+
+    @get("/api/permissions")
+    async def listed(self, request: Request) -> GrantList:
+        """List what is allowed for always."""
+        return GrantList(await self._runs.grants(_requester_of(request)))
+
+    @delete("/api/permissions/{grant_id}", errors={404: "there is no such grant"}, returns="such calls ask for approval again")
+    async def revoked(self, request: Request, grant_id: str) -> None:
+        """Revoke what was allowed for always."""
+        await self._runs.revoke(grant_id, _requester_of(request))
+
 
 _REDACTOR = Redactor()
 
@@ -207,4 +251,4 @@ def _requester_of(request: Request) -> Requester:
 
 def run_routes(runs: HostedRuns) -> list[BaseRoute]:
     """Return the routes."""
-    return routes_of(RunsApi(runs))
+    return [*routes_of(RunsApi(runs)), *routes_of(PermissionsApi(runs))]

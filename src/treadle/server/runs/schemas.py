@@ -4,8 +4,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from treadle.agent.arguments import LONGEST_MESSAGE_ID
+from treadle.core.grants import Grant
 from treadle.engine.setup import Approval
 from treadle.routes import Decision
+from treadle.routes.decision import DecisionScope
 from treadle.server.runs.origin import RequestedCall
 from treadle.stores.journal import RunInfo
 
@@ -50,6 +53,22 @@ class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
     ] = []
 
 
+class MessageRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A message to a run, whether or not a turn of it is running."""
+
+    message: Message
+    message_id: Annotated[
+        str,
+        Meta(
+            description="The sender's own id of the message: one that is sent again is taken in once.",
+            max_length=LONGEST_MESSAGE_ID,
+        ),
+    ] = ""
+    attachments: Annotated[
+        list[AttachmentUpload], Meta(description="What is shown to the model besides.", max_length=MAX_ATTACHMENTS)
+    ] = []
+
+
 class ResumeRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """How a run is resumed; unset values stay as they were."""
 
@@ -61,6 +80,13 @@ class ForkRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """Up to where a run is copied, and how the copy continues: at once, where there is a message."""
 
     at: Annotated[int | None, Meta(description="How many entries are copied; all of them where it isn't said.")] = None
+    before_message: Annotated[
+        int | None,
+        Meta(
+            description="Copy what was before this message of the user, counted from 1 on or from the end with -1, and send it "
+            "again, or `message` in its place."
+        ),
+    ] = None
     message: Message | None = None
     model: ModelName = None
     instructions: Instructions = None
@@ -71,6 +97,28 @@ class RunCallDecision(Decision, frozen=True, kw_only=True, forbid_unknown_fields
 
     digest: str = ""
     arguments: Annotated[dict[str, Any] | None, Meta(description="Others than those that were shown.")] = None
+
+
+class ShownCall(Struct, frozen=True, forbid_unknown_fields=True):
+    """A waiting call as it was shown."""
+
+    call_id: str
+    digest: Annotated[str, Meta(min_length=1)]
+
+
+class CallsDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One decision about several waiting calls of a run. Where one of them can't be answered, none is."""
+
+    approved: bool
+    calls: Annotated[list[ShownCall], Meta(min_length=1, max_length=200)]
+    reason: Annotated[str, Meta(description="Why not; for the model.", max_length=10_000)] = ""
+    scope: DecisionScope = "once"
+
+
+class GrantList(Struct, frozen=True):
+    """What is allowed for always."""
+
+    grants: list[Grant]
 
 
 class RunListQuery(Struct, frozen=True):
@@ -102,6 +150,14 @@ class RunStatusView(Struct, frozen=True):
 
     run_id: str
     status: str
+
+
+class MessageView(Struct, frozen=True):
+    """A message that was taken in. `steering` says that it was by a turn that had begun before; else it began one."""
+
+    run_id: str
+    status: str
+    steering: bool
 
 
 class CreatedRun(Struct, frozen=True):

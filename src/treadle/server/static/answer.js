@@ -1,18 +1,29 @@
 // One answer, drawn from the events of a run: words as they arrive, calls as cards, and a line that says what is going on.
 // What a person is asked, and how an answer is asked for, is chat.js.
 
-import { Card, lasting } from "./calls.js";
+import { Card } from "./calls.js";
+import { counted, lasting } from "./format.js";
 import { show } from "./markdown.js";
+import { saidNode } from "./said.js";
 import { Timeline } from "./timeline.js";
 import { element } from "./treadle.js";
-import { counted } from "./words.js";
 
 const EVENTS = [
-  "model_asked", "model_retried", "text_arrived", "thinking_arrived", "call_arrived", "call_judged", "approval_needed",
-  "call_started", "call_progressed", "call_returned", "call_decided", "call_settled", "noted", "lost", "back", "missed",
+  "model_asked", "model_retried", "no_tool_fit", "answer_ungrounded", "text_arrived", "thinking_arrived", "call_arrived",
+  "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried", "call_returned", "call_decided",
+  "call_settled", "message_delivered", "noted", "lost", "back", "missed",
 ];
+/** @type {Record<string, string>} */
 const BECAME = { happened: "says that it happened", not_happened: "says that it did not happen", again: "had it tried again" };
 const LOST = "Connection lost; trying again…";
+
+/** @param {{ text: string }[]} values */
+const quoted = (values) => values.map(({ text }) => `\u201c${text}\u201d`).join(", ");
+
+/**
+ * @typedef {{ node: HTMLElement, words: HTMLElement, calls: HTMLElement, times: Timeline, text: string, thought: HTMLElement | null,
+ *   ids: string[] }} Part
+ */
 
 /**
  * The view of an answer: `begin`, then `take` for each event, then `end`. It may begin again, and then goes on below.
@@ -22,8 +33,10 @@ export class Answer {
   foot = element("footer", { class: "foot small soft" });
   #parts = element("div", { class: "parts" });
   #doing = element("p", { class: "doing small soft" });
+  /** @type {Map<string, Card>} */
   #cards = new Map();
-  #part = null;         // the model's present reply: { node, words, calls, times, text, thought, ids }
+  /** @type {Part | null} */
+  #part = null;  // the model's present reply
   #activity = "";
   #began = 0;
   #ticking = 0;
@@ -33,6 +46,7 @@ export class Answer {
 
   node = element("div", { class: "answer" }, this.#parts, this.#doing, this.foot);
 
+  /** @param {(draw: () => void) => void} [drawing] */
   constructor(drawing = (draw) => draw()) {
     this.#drawing = drawing;
   }
@@ -54,9 +68,10 @@ export class Answer {
     this.#say("Thinking");
   }
 
+  /** @param {RunEvent} event */
   take(event) {
     if (!this.#part) this.#open();
-    if (EVENTS.includes(event.event)) this[event.event](event);
+    if (EVENTS.includes(event.event)) /** @type {any} */ (this)[event.event](event);
   }
 
   /** No more events. `words` stay in place of what was going on. */
@@ -71,31 +86,31 @@ export class Answer {
     this.#doing.textContent = words;
   }
 
-  /** What the answer is in the end, where that isn't what was streamed. */
+  /** What the answer is in the end, where that isn't what was streamed. @param {string} text */
   settle(text) {
     if (text.trim() === this.#part?.text.trim()) return;
-    if (!this.#part || this.#part.text.trim() || this.#part.ids.length) this.#open();
-    this.#part.text = text;
+    if (this.#reply.text.trim() || this.#reply.ids.length) this.#open();
+    this.#reply.text = text;
     this.#draw();
   }
 
-  /** Something happens in a run that a call has begun: its card says so. */
+  /** Something happens in a run that a call has begun: its card says so. @param {string} place @param {RunEvent} runEvent */
   inside(place, { event, call }) {
     if (event === "call_started") this.#cards.get(place.split(".")[0])?.progressed({ text: `Using ${call.name}` });
   }
 
-  /** Draw everything as it is, which was at this moment, without ending it. */
+  /** Draw everything as it is, which was at this moment, without ending it. @param {number} at */
   still(at) {
     this.#draw();
     this.#part?.times.draw(at);
   }
 
-  /** A person said no to a call. */
+  /** A person said no to a call. @param {{ call_id: string }} given @param {string | undefined} reason */
   denied({ call_id }, reason) {
-    this.#cards.get(call_id)?.denied(reason || "You said no.");
+    this.#cards.get(call_id)?.denied(reason || "Denied by you.");
   }
 
-  /** Put something among the replies, such as a question; what comes after it stands below it. */
+  /** Put something among the replies, such as a question; what comes after it stands below it. @param {Node} node */
   put(node) {
     this.#draw();
     this.#parts.append(node);
@@ -111,75 +126,109 @@ export class Answer {
 
   // events
 
+  /** @param {RunEvent} runEvent */
+  message_delivered({ text }) {
+    this.put(saidNode(text));
+  }
+
   model_asked() {
-    if (this.#part.node.textContent || this.#part.text) this.#open();
+    if (this.#reply.node.textContent || this.#reply.text) this.#open();
     this.#say("Thinking");
   }
 
+  /** @param {RunEvent} runEvent */
   model_retried({ reason }) {
-    for (const id of this.#part.ids) this.#cards.delete(id);
-    this.#part.node.remove();
+    for (const id of this.#reply.ids) this.#cards.delete(id);
+    this.#reply.node.remove();
     this.#open();
     this.#say(`${reason.replace(/\.?$/, ".")} Trying again`);
   }
 
+  /** @param {RunEvent} runEvent */
+  no_tool_fit({ probability }) {
+    this.#note(`No tool seemed to fit (${Math.round(probability * 100)} %).`);
+  }
+
+  /** The answer so far no longer counts. @param {RunEvent} runEvent */
+  answer_ungrounded({ values }) {
+    this.#reply.node.remove();
+    this.#open();
+    this.#say(`No tool result has ${quoted(values)}. Asking again`);
+  }
+
+  /** What the answer says and no tool result has. @param {{ text: string }[]} values */
+  doubt(values) {
+    if (values.length) this.#note(`No tool result has ${quoted(values)}.`);
+  }
+
+  /** @param {RunEvent} runEvent */
   text_arrived({ text }) {
-    this.#part.text += text;
+    this.#reply.text += text;
     this.#say("Writing");
     if (!this.#isDrawing) requestAnimationFrame(() => this.#drawing(() => this.#draw()));
     this.#isDrawing = true;
   }
 
+  /** @param {RunEvent} runEvent */
   thinking_arrived({ text }) {
-    if (!this.#part.thought) {
-      this.#part.thought = element("p");
-      this.#part.node.prepend(
-        element("details", { class: "thinking small" }, element("summary", {}, "What it thought"), this.#part.thought));
-    }
-    this.#part.thought.append(text);
+    const reply = this.#reply, thought = reply.thought ?? element("p");
+    if (!reply.thought) reply.node.prepend(element("details", { class: "thinking small" }, element("summary", {}, "Reasoning"), thought));
+    thought.append(text);
+    reply.thought = thought;
   }
 
+  /** @param {RunEvent} runEvent */
   call_arrived({ call_id, name }) {
     this.#card(call_id, name);
   }
 
+  /** @param {RunEvent} event */
   call_judged(event) {
     this.#card(event.call.id, event.call.name).judged(event);
   }
 
+  /** @param {RunEvent} runEvent */
   approval_needed({ call }) {
     this.#card(call.id, call.name).waits();
   }
 
+  /** @param {RunEvent} event */
   call_started(event) {
     const { call: { id, name }, at = now() } = event;
     this.#card(id, name).started(event);
-    this.#part.times.begin(id, name, at);
+    this.#reply.times.begin(id, name, at);
     this.#say(`Using ${name}`);
   }
 
+  /** @param {RunEvent} event */
   call_progressed(event) {
     this.#cards.get(event.call_id)?.progressed(event);
   }
 
+  /** @param {RunEvent} runEvent */
+  call_retried({ call_id, reason }) {
+    this.#cards.get(call_id)?.progressed({ text: `${reason} Trying again…` });
+  }
+
+  /** @param {RunEvent} event */
   call_returned(event) {
     const { result: { call_id, name, problem }, seconds, at = now() } = event;
     this.#card(call_id, name).returned(event);
-    if (problem !== "denied" && seconds) this.#part.times.end(call_id, name, seconds, { at, isFine: !problem });
+    if (problem !== "denied" && seconds) this.#reply.times.end(call_id, name, seconds, { at, isFine: !problem });
   }
 
-  /** A person has decided about a call, earlier. */
+  /** A person has decided about a call, earlier. @param {RunEvent} runEvent */
   call_decided({ call_id, name, approved, by, reason }) {
     if (!approved) this.denied({ call_id }, reason);
-    this.#note(`${by || "Somebody"} ${approved ? "approved" : "denied"} `, element("code", {}, name), reason ? `: ${reason}` : ".");
+    this.#note(`${by || "Someone"} ${approved ? "approved" : "denied"} `, element("code", {}, name), reason ? `: ${reason}` : ".");
   }
 
-  /** A person has said what became of a call, earlier. */
+  /** A person has said what became of a call, earlier. @param {RunEvent} runEvent */
   call_settled({ name, said, by, words }) {
-    this.#note(element("code", {}, name), `: ${by || "somebody"} ${BECAME[said]}${words ? `: ${words}` : "."}`);
+    this.#note(element("code", {}, name), `: ${by || "someone"} ${BECAME[said]}${words ? `: ${words}` : "."}`);
   }
 
-  /** Something that is neither the model's nor a tool's. */
+  /** Something that is neither the model's nor a tool's. @param {RunEvent} runEvent */
   noted({ text }) {
     this.#note(text);
   }
@@ -195,32 +244,43 @@ export class Answer {
     this.#tick();
   }
 
+  /** @param {RunEvent} runEvent */
   missed({ count }) {
     this.#note(`The connection was too slow: ${counted(count, "event")} were left out here, and come at the end.`);
   }
 
   // drawing
 
+  /** The model's present reply. */
+  get #reply() {
+    return this.#part ?? this.#open();
+  }
+
   #open() {
     this.#draw();
     const words = element("div", { class: "words" }), calls = element("div", { class: "calls" }), times = new Timeline();
     const node = element("div", { class: "part" }, words, calls, times.node);
-    this.#part = { node, words, calls, times, text: "", thought: null, ids: [] };
-    this.#parts.append(this.#part.node);
+    this.#parts.append(node);
+    /** @type {Part} */
+    const part = { node, words, calls, times, text: "", thought: null, ids: [] };
+    this.#part = part;
+    return part;
   }
 
+  /** @param {string} id @param {string} name @returns {Card} */
   #card(id, name) {
-    if (!this.#cards.has(id)) {
-      const card = new Card(name);
+    const known = this.#cards.get(id), card = known ?? new Card(name);
+    if (!known) {
       this.#cards.set(id, card);
-      this.#part.ids.push(id);
-      this.#part.calls.append(card.node);
+      this.#reply.ids.push(id);
+      this.#reply.calls.append(card.node);
     }
-    return this.#cards.get(id);
+    return card;
   }
 
+  /** @param {...Child} words */
   #note(...words) {
-    this.#part.node.append(element("p", { class: "decided small soft" }, words));
+    this.#reply.node.append(element("p", { class: "decided small soft" }, words));
   }
 
   #draw() {
@@ -228,6 +288,7 @@ export class Answer {
     if (this.#part) show(this.#part.words, this.#part.text);
   }
 
+  /** @param {string} words */
   #say(words) {
     this.#activity = words;
     if (this.#ticking) this.#tick();

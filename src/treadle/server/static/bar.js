@@ -2,19 +2,20 @@
 // places; this fills them.
 
 import "./switch.js";
-import { ask, element } from "./treadle.js";
+import { ask, byId, element, query } from "./treadle.js";
 
 const OFTEN = 20_000;  // milliseconds between two looks at what waits
-const byId = (id) => document.getElementById(id);
+
+const panels = byId("panels", HTMLDetailsElement);
 
 /** Look again at what waits for somebody; call it where that has changed. */
 export async function countApprovals() {
   const { approvals } = await ask("/api/approvals").catch(() => ({ approvals: [] })), amount = approvals.length;
   byId("waiting").hidden = amount === 0;
-  byId("waiting").replaceChildren(`${amount}`, element("span", { class: "unseen" }, amount === 1 ? " waits" : " wait"));
+  byId("waiting").replaceChildren(`${amount}`, element("span", { class: "unseen" }, " waiting"));
 }
 
-/** Do something now and then, while the page is looked at. */
+/** Do something now and then, while the page is looked at. @param {() => unknown} act @param {number} pause */
 export function regularly(act, pause) {
   setInterval(() => document.visibilityState === "visible" && act(), pause);
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && act());
@@ -28,27 +29,31 @@ async function drawPerson() {
 }
 
 async function drawPanels() {
-  const panels = (await ask("/api/assistants").catch(() => [])).filter(({ panel }) => panel);
-  byId("panels-list").replaceChildren(...panels.map(({ panel, title }) =>
+  /** @type {AssistantInfo[]} */
+  const assistants = (await ask("/api/assistants").catch(() => [])).filter((/** @type {AssistantInfo} */ { panel }) => panel);
+  byId("panels-list").replaceChildren(...assistants.map(({ panel, title }) =>
     element("li", {}, element("a", { href: panel }, title))));
-  byId("panels").hidden = panels.length === 0;
+  panels.hidden = assistants.length === 0;
 }
 
 // what can be folded
 
+/** @param {boolean} isOpen */
 function fold(isOpen) {
   byId("menu").setAttribute("aria-expanded", `${isOpen}`);
 }
 
+/** @param {MouseEvent} mouseEvent */
 function closeOutside({ target }) {
-  if (!byId("panels").contains(target)) byId("panels").open = false;
+  if (!panels.contains(/** @type {Node} */ (target))) panels.open = false;
 }
 
+/** @param {KeyboardEvent} keyboardEvent */
 function escape({ key }) {
   if (key !== "Escape") return;
-  if (byId("panels").open) {
-    byId("panels").open = false;
-    byId("panels").querySelector("summary").focus();
+  if (panels.open) {
+    panels.open = false;
+    query(panels, "summary").focus();
   } else if (byId("menu").getAttribute("aria-expanded") === "true") {
     fold(false);
     byId("menu").focus();

@@ -7,56 +7,78 @@
 
 import { Answer } from "./answer.js";
 import { boxFor } from "./approval.js";
-import { dollars } from "./calls.js";
+import { dollars, grouped } from "./format.js";
 import { composer } from "./composer.js";
+import { saidNode } from "./said.js";
 import { events } from "./stream.js";
+import { messageOf, ServerError } from "./errors.js";
 import { element } from "./treadle.js";
 
 const NEAR = 90;  // pixels from the end within which one counts as being there
 const EARLY = "The answer ended before it was complete.";
-const LOCKED = "Answer above first";
+const LOCKED = "Decide above to continue";
 const TOO_LONG = 413;  // how a server says so
 const STOPPED = "This answer was stopped.";
+const STEER = "Send a message while it works";
+
+/**
+ * @typedef {object} ChatOptions
+ * @property {string | (() => string)} path takes { message, run_id }; a function gives the one for now, where it isn't always the same
+ * @property {(asked: PendingCall) => string} approvals where what a person says about a call that waits is posted
+ * @property {(reply: Reply) => Node[]} [below] nodes to stand below an answer
+ * @property {() => unknown} [changed] is called when an answer begins, ends, or everything is cleared
+ * @property {(message: string) => boolean} [leads] whether it has taken what was asked elsewhere
+ * @property {Node[]} [welcome] nodes for when nothing was said yet
+ * @property {string} [label] words where one writes
+ * @property {() => object} [more] what else is posted with a message
+ * @property {(path: string, body: object, abort: AbortController) => AsyncIterable<RunEvent>} [events] what brings the events of what is
+ *   posted, in place of those of stream.js
+ * @property {(runId: string) => Promise<unknown>} [stop] stops a run; without it, leaving it does
+ * @property {(runId: string, message: string, messageId: string) => Promise<{ steering: boolean }>} [steer] sends a message during
+ *   an answer, which takes it in; where the answer is over by then, it begins another one
+ * @property {(runId: string) => EventSourceOf} [source] what brings all events of a run; needed with `steer`
+ * @property {(runId: string, number: number, message: string | null) => Promise<unknown>} [fork] shows a fork of the run in which the
+ *   user's message with this number is sent again, or `message` in its place
+ * @property {(runId: string) => string} [resumes] where one is posted that nothing executes
+ * @property {boolean} [edits] whether arguments can be changed before they are approved
+ * @property {(runId: string) => void} [known] is called with the run, as soon as that is known
+ * @property {(runId: string) => unknown} [missed] is called at the end of an answer of which not everything came
+ *
+ * @typedef {{ answer: Answer, article: HTMLElement, message: string | null, boxes: Map<string, DecisionBox>, before: string | null,
+ *   isAnswered: boolean, isFresh: boolean, isEarlier: boolean, hasMissed: boolean }} Turn
+ */
+
+/** @type {Required<Omit<ChatOptions, "path" | "approvals" | "stop" | "resumes" | "steer" | "source" | "fork">>} */
 const NOTHING = {
   welcome: [], label: "Your message", below: () => [], changed: () => {}, more: () => ({}), events, edits: false, known: () => {},
   missed: () => {}, leads: () => false,
 };
 
-/**
- * A conversation in an element.
- *   path              takes { message, run_id }; a function gives the one for now, where it isn't always the same
- *   approvals(asked)  where what a person says about a call that waits is posted
- *   below(reply)      nodes to stand below an answer
- *   changed()         hears when an answer begins, ends, or everything is cleared
- *   leads(message)    whether it has taken what was asked elsewhere
- *   welcome, label    nodes for when nothing was said yet, and words where one writes
- * For runs that last, whoever looks at them:
- *   more()            what else is posted with a message
- *   events            what brings the events of what is posted, in place of those of stream.js
- *   stop(run_id)      stops a run; without it, leaving it does
- *   resumes(run_id)   where one is posted that nobody carries on
- *   edits             whether arguments can be changed before they are approved
- *   known(run_id)     hears which run it is, as soon as that is known
- *   missed(run_id)    hears at the end of an answer that not all of it came
- */
+/** A conversation in an element. */
 export class Chat {
   #how;
   #turns = element("div", { class: "turns" });
+  #pending = element("div", { class: "pending", "aria-label": "Sent, and not read yet" });
   #chips = element("ul", { class: "chips", "aria-label": "For example" });
   #aloud = element("p", { class: "unseen", "aria-live": "polite" });
   #start;
   #writing;
+  /** @type {string | null} */
   #runId = null;
+  /** @type {AbortController | null} */
   #running = null;  // stops the answer under way
   #isStopping = false;
 
+  /** @param {HTMLElement} place @param {ChatOptions} how */
   constructor(place, how) {
     this.#how = { ...NOTHING, ...how };
     this.#start = element("div", { class: "start" }, this.#how.welcome, this.#chips);
-    this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#stop() });
+    const steers = this.#how.steer !== undefined;
+    this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#stop(), steers });
     place.classList.add("chat");
     place.append(
-      element("div", { class: "log", role: "region", "aria-label": "What was said", tabindex: "0" }, this.#start, this.#turns),
+      element("div", { class: "log", role: "region", "aria-label": "What was said", tabindex: "0" },
+        this.#start, this.#turns, this.#pending),
       this.#writing.node, this.#aloud);
   }
 
@@ -74,14 +96,19 @@ export class Chat {
     return this.#runId;
   }
 
-  /** Ask something. Nothing happens while an answer is under way, or a question is open. */
+  /**
+   * Ask something. While an answer is under way it gets the message, where that is possible; while a question is open, nothing happens.
+   * @param {string} message
+   */
   ask(message) {
-    if (!this.#running && !this.#isAsked && !this.#how.leads(message)) this.#again(this.#turn(message));
+    if (this.#running) this.#steer(message);
+    else if (!this.#isAsked && !this.#how.leads(message)) this.#again(this.#turn(message));
   }
 
   /**
    * Show what was said before, in place of what is shown: turns of { message, replies }, where each reply is what came as `reply`,
    * with the `events` before it. What the last one asks can be answered. With the run they are of, it goes on in that one.
+   * @param {RecalledTurn[]} turns @param {string | null} [runId]
    */
   recall(turns, runId = null) {
     this.#empty();
@@ -91,19 +118,22 @@ export class Chat {
     this.#toEnd();
   }
 
-  /** Show a run that is under way, in place of what is shown: `source(abort)` brings its events, from what was said first on. */
+  /**
+   * Show a run that is under way, in place of what is shown: `source(abort)` brings its events, from what was said first on.
+   * @param {string} runId @param {EventSourceOf} source
+   */
   follow(runId, source) {
     this.#empty();
     this.join(runId, source);
   }
 
-  /** The same after what is shown. */
+  /** The same after what is shown. @param {string} runId @param {EventSourceOf} source */
   join(runId, source) {
     this.#runId = runId;
     this.#go(this.#turn(null), source);
   }
 
-  /** Have something stand where one writes. */
+  /** Have something stand where one writes. @param {string} words */
   fill(words) {
     this.#writing.fill(words);
     this.#writing.focus();
@@ -116,7 +146,7 @@ export class Chat {
     this.#how.changed();
   }
 
-  /** Sample questions, for when nothing was said yet. */
+  /** Sample questions, for when nothing was said yet. @param {string[]} list */
   questions(list) {
     this.#chips.replaceChildren(...list.map((words) =>
       element("li", {}, element("button", { type: "button", class: "chip", onclick: () => this.ask(words) }, words))));
@@ -126,33 +156,40 @@ export class Chat {
     this.#running?.abort();
     this.#running = this.#runId = null;
     this.#turns.replaceChildren();
+    this.#pending.replaceChildren();
     this.#start.hidden = false;
     this.#aloud.textContent = "";
     this.#writing.set("ready");
   }
 
-  /** A new turn at the end; `message` is null where nobody asked. */
+  /**
+   * A new turn at the end; `message` is null where nobody asked.
+   * @param {string | null} message @param {boolean} [isEarlier] @returns {Turn}
+   */
   #turn(message, isEarlier = false) {
-    this.#turns.querySelector(".untaken")?.remove();
+    for (const each of this.#turns.querySelectorAll(".untaken, .regenerate")) each.remove();
     const answer = new Answer((draw) => this.#following(draw));
-    const said = element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, message ?? ""));
-    this.#turns.append(element("article", { class: "turn", "data-run": this.#runId },
-      message === null ? null : said, element("h2", { class: "unseen" }, "Answer"), answer.node));
+    const article = element("article", { class: "turn", "data-run": this.#runId },
+      message === null ? null : [...this.#read(), this.#said(message)], element("h2", { class: "unseen" }, "Answer"), answer.node);
+    this.#turns.append(article);
     this.#start.hidden = true;
-    return { answer, message, boxes: new Map(), before: this.#runId, isAnswered: false, isFresh: true, isEarlier };
+    const state = { isAnswered: false, isFresh: true, isEarlier, hasMissed: false };
+    return { answer, article, message, boxes: new Map(), before: this.#runId, ...state };
   }
 
+  /** @param {Turn} turn @param {RecalledReply[]} replies @param {boolean} isLast */
   #recalled(turn, replies, isLast) {
     for (const reply of replies) {
-      for (const event of reply.events) turn.answer.take(event);
+      for (const event of reply.events) this.#drawn(turn, event);
       this.#answered(turn, { ...reply, approvals: isLast && reply === replies.at(-1) ? reply.approvals : [] });
     }
-    if (!replies.length) turn.answer.end("This wasn't answered.");
-    else if (!isLast && replies.at(-1).stopped === "waiting") turn.answer.end("Nobody has decided about this.");
+    if (!replies.length) turn.answer.end("No answer (stopped).");
+    else if (!isLast && replies[replies.length - 1].stopped === "waiting") turn.answer.end("No decision was made.");
   }
 
   // an answer under way
 
+  /** @param {Turn} turn */
   #again(turn) {
     const { path, more } = this.#how;
     turn.answer.clear();
@@ -161,6 +198,7 @@ export class Chat {
     this.#go(turn, this.#posting(typeof path === "function" ? path() : path, body));
   }
 
+  /** @param {string} path @param {object} body @returns {EventSourceOf} */
   #posting(path, body) {
     return (abort) => this.#how.events(path, body, abort);
   }
@@ -172,7 +210,10 @@ export class Chat {
     if (this.#runId) this.#how.stop(this.#runId).catch(() => {});
   }
 
-  /** Have the server go on, and draw what happens. Whoever gives `begun` hears when it has begun, and catches why it didn't. */
+  /**
+   * Have the server go on, and draw what happens. Whoever gives `begun` hears when it has begun, and catches why it didn't.
+   * @param {Turn} turn @param {EventSourceOf} source @param {(() => void) | null} [begun]
+   */
   async #go(turn, source, begun = null) {
     const abort = new AbortController(), isMine = () => this.#running === abort;
     let hasBegun = false, isOver = false;
@@ -199,10 +240,11 @@ export class Chat {
     }
   }
 
+  /** @param {Turn} turn @param {AbortController} abort */
   #begin(turn, abort) {
     this.#running = abort;
     this.#isStopping = false;
-    this.#writing.set("running");
+    this.#writing.set("running", this.#how.steer ? STEER : undefined);
     turn.isAnswered = turn.isEarlier = turn.hasMissed = false;
     turn.answer.foot.replaceChildren();
     turn.answer.begin();
@@ -211,40 +253,49 @@ export class Chat {
     this.#how.changed();
   }
 
-  /** Draw an event. The next one belongs to the turn that this gives: a stream may tell of several. */
+  /**
+   * Draw an event. The next one belongs to the turn that this gives: a stream may tell of several.
+   * @param {Turn} turn @param {RunEvent} event @returns {Turn}
+   */
   #take(turn, event) {
     this.#know(event.run_id);
-    if (event.run_id) turn.answer.node.parentElement.dataset.run = this.#runId;
+    if (event.run_id) turn.article.dataset.run = this.#runId ?? "";
     if (event.run_id && event.run_id !== this.#runId) {
-      turn.answer.inside(event.run_id.slice(this.#runId.length + 1), event);
+      turn.answer.inside(event.run_id.slice((this.#runId ?? "").length + 1), event);
       return turn;
     }
     if (event.event === "reset") return this.#next(null);
     if (event.event === "said") return turn.isFresh && turn.message !== null ? turn : this.#next(event.text, turn);
-    turn.isFresh &&= ["run_started", "lost", "back"].includes(event.event);
+    turn.isFresh &&= ["run_started", "run_ended", "lost", "back"].includes(event.event);
     turn.hasMissed ||= event.event === "missed";
     this.#following(() => this.#drawn(turn, event));
     return turn;
   }
 
+  /** @param {Turn} turn @param {RunEvent} event */
   #drawn(turn, event) {
     const { event: kind, stopped } = event;
-    if (kind === "reply") this.#answered(turn, event);
+    if (kind === "reply") this.#answered(turn, /** @type {Reply & RunEvent} */ (event));
     else if (kind === "waits") this.#waits(turn);
+    else if (kind === "message_received") this.#received(event.message_id, event.text);
+    else if (kind === "message_delivered") this.#delivered(turn, event.message_id, event.text);
     else if (kind !== "run_ended") turn.answer.take(event);
-    else if (stopped === "answered" || stopped === "limit") this.#ended(turn, event);
+    else if (stopped === "answered" || stopped === "limit") this.#ended(turn, /** @type {Reply & RunEvent} */ (event));
   }
 
-  /** A turn is over, and more follows. */
-  #ended(turn, event) {
-    turn.answer.settle(event.message);
-    if (event.data) turn.answer.foot.replaceChildren(...this.#how.below(event));
+  /** A turn is over, and more follows. @param {Turn} turn @param {Reply} reply */
+  #ended(turn, reply) {
+    turn.answer.settle(reply.message);
+    if (reply.data) turn.answer.foot.replaceChildren(...this.#how.below(reply));
   }
 
-  /** Another turn that a stream tells of: after the present one, or in place of all turns of its run where they count no more. */
+  /**
+   * Another turn that a stream tells of: after the present one, or in place of all turns of its run where they count no more.
+   * @param {string | null} message @param {Turn | null} [turn] @returns {Turn}
+   */
   #next(message, turn = null) {
-    if (turn === null) for (const each of [...this.#turns.children]) if (each.dataset.run === this.#runId) each.remove();
-    if (turn?.isFresh && turn.message === null) turn.answer.node.parentElement.remove();
+    if (turn === null) for (const each of this.#turns.querySelectorAll(`[data-run="${CSS.escape(this.#runId ?? "")}"]`)) each.remove();
+    if (turn?.isFresh && turn.message === null) turn.article.remove();
     turn?.answer.end();
     const next = this.#turn(message);
     next.before = this.#runId;
@@ -252,7 +303,7 @@ export class Chat {
     return next;
   }
 
-  /** Runs inside of a run have ids of their own, which begin with its. */
+  /** Runs inside of a run have ids of their own, which begin with its. @param {string | undefined} runId */
   #know(runId) {
     if (!runId || runId === this.#runId || (this.#runId && runId.startsWith(`${this.#runId}.`))) return;
     this.#runId = runId;
@@ -260,45 +311,50 @@ export class Chat {
     if (this.#isStopping) this.#stop();
   }
 
+  /** @param {Turn} turn @param {Reply} reply */
   #answered(turn, reply) {
     const { answer } = turn, isWaiting = reply.stopped === "waiting";
     turn.isAnswered = true;
     if (reply.stopped === "failed") return this.#failed(turn, reply.reason || reply.message);
-    if (reply.stopped === "open") return this.#stranded(turn, reply.reason);
+    if (reply.stopped === "open") return this.#stranded(turn, reply.reason ?? "");
     if (!isWaiting) answer.settle(reply.message);
+    answer.doubt(reply.ungrounded ?? []);
     answer.end(isWaiting ? "Waiting for you." : reply.stopped === "cancelled" ? STOPPED : "");
     answer.foot.replaceChildren(
-      ...cutShort(reply), ...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]));
+      ...cutShort(reply), ...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]),
+      ...(isWaiting ? [] : this.#regenerate()));
     this.#aloud.textContent = isWaiting || turn.isEarlier ? "" : `Answer: ${answer.text}`;
     this.#askPerson(turn, reply.approvals);
   }
 
-  /** Something else has to be answered too. */
+  /** Something else has to be answered too. @param {Turn} turn */
   #waits(turn) {
     turn.isAnswered = true;
     turn.answer.end("Waiting for you.");
     [...turn.boxes.values()].find(({ node }) => node.isConnected)?.focus();
   }
 
-  /** What went wrong, in the answer; or it stays open, where the question says so itself. */
+  /**
+   * What went wrong, in the answer; or it stays open, where the question says so itself.
+   * @param {Turn} turn @param {unknown} error @param {boolean} isStopped @param {boolean} isElsewhere
+   */
   #stumble(turn, error, isStopped, isElsewhere) {
     if (isElsewhere) turn.answer.end("Waiting for you.");
-    else if (isStopped) turn.answer.end("You stopped this answer.");
-    else if (error.status === TOO_LONG) this.#giveBack(turn, error.message);
-    else this.#failed(turn, error.message);
+    else if (isStopped) turn.answer.end(STOPPED);
+    else if (error instanceof ServerError && error.status === TOO_LONG) this.#giveBack(turn, error.message);
+    else this.#failed(turn, messageOf(error));
   }
 
-  /** What is too long to be taken stands where one writes again, to be made shorter. */
+  /** What is too long to be taken stands where one writes again, to be made shorter. @param {Turn} turn @param {string} sentence */
   #giveBack(turn, sentence) {
-    const article = turn.answer.node.parentElement;
     turn.answer.end();
     turn.answer.foot.replaceChildren(element("p", { class: "notice bad", role: "alert" }, sentence));
-    article.classList.add("untaken");
-    article.querySelector(".said").remove();
-    this.#writing.giveBack(turn.message);
+    turn.article.classList.add("untaken");
+    turn.article.querySelector(".said")?.remove();
+    this.#writing.giveBack(turn.message ?? "");
   }
 
-  /** Only what has had no consequences is asked again. */
+  /** Only what has had no consequences is asked again. @param {Turn} turn @param {string} sentence */
   #failed(turn, sentence) {
     const retry = () => this.#running || this.#again(turn);
     const again = element("button", { type: "button", class: "quiet", onclick: retry }, "Try again");
@@ -308,24 +364,100 @@ export class Chat {
         turn.boxes.size || turn.isEarlier ? null : again));
   }
 
-  /** Nobody carries it on. */
+  /** Nobody carries it on. @param {Turn} turn @param {string} sentence */
   #stranded(turn, sentence) {
-    const go = () => this.#running || this.#go(turn, this.#posting(this.#how.resumes(this.#runId), {}));
+    const path = this.#how.resumes?.(this.#runId ?? "") ?? "";
+    const go = () => this.#running || this.#go(turn, this.#posting(path, {}));
     turn.answer.end();
     turn.answer.foot.replaceChildren(element("div", { class: "notice warn" }, element("p", {}, sentence),
       element("button", { type: "button", class: "quiet", onclick: go }, "Resume")));
   }
 
+  /** @param {Turn} turn */
   #end(turn) {
     this.#running = null;
     this.#ready();
     for (const box of turn.boxes.values()) box.busy(false);
     this.#how.changed();
-    if (turn.hasMissed) this.#how.missed(this.#runId);
+    if (turn.hasMissed && this.#runId) this.#how.missed(this.#runId);
   }
 
   #ready() {
     this.#writing.set(this.#isAsked ? "locked" : "ready", this.#isAsked ? LOCKED : undefined);
+  }
+
+  // messages during an answer, and others in place of earlier ones
+
+  /** @param {string} message */
+  async #steer(message) {
+    const { steer, source } = this.#how, runId = this.#runId;
+    if (!steer || !source || !runId) return this.#writing.giveBack(message);  // it isn't known yet which run it is
+    const id = newId();
+    this.#received(id, message);
+    try {
+      const { steering } = await steer(runId, message, id);
+      if (!steering && runId === this.#runId) this.follow(runId, source(runId));
+    } catch (error) {
+      this.#waiting(id)?.remove();
+      this.#writing.giveBack(message);
+      this.#turns.lastElementChild?.append(element("p", { class: "notice bad untaken", role: "alert" }, messageOf(error)));
+    }
+  }
+
+  /** A message waits for the end of the round. @param {string} id @param {string} text */
+  #received(id, text) {
+    if (this.#waiting(id)) return;
+    const node = saidNode(text);
+    node.dataset.message = id;
+    this.#pending.append(node);
+    node.scrollIntoView({ block: "end", behavior: "instant" });
+  }
+
+  /** @param {string} id @returns {HTMLElement | null} */
+  #waiting(id) {
+    return this.#pending.querySelector(`[data-message="${CSS.escape(id)}"]`);
+  }
+
+  /** The model reads it from now on. @param {Turn} turn @param {string} id @param {string} text */
+  #delivered(turn, id, text) {
+    this.#waiting(id)?.remove();
+    turn.answer.put(this.#said(text));
+  }
+
+  /** What no answer came to is read with the next message, and shown with it. */
+  #read() {
+    const texts = [...this.#pending.querySelectorAll("p")].map((each) => each.textContent ?? "");
+    this.#pending.replaceChildren();
+    return texts.map((text) => this.#said(text));
+  }
+
+  /** A message of the user. @param {string} text @returns {HTMLElement} */
+  #said(text) {
+    const { fork } = this.#how;
+    /** @type {HTMLElement} */
+    const node = saidNode(text, fork ? (words) => this.#fork(this.#numberOf(node), words) : null);
+    return node;
+  }
+
+  /** Which of the user's messages in its run it is. @param {HTMLElement} node */
+  #numberOf(node) {
+    const said = this.#turns.querySelectorAll(`[data-run="${CSS.escape(this.#runId ?? "")}"] .said`);
+    return [...said].indexOf(node) + 1;
+  }
+
+  /** @param {number} number @param {string | null} message */
+  async #fork(number, message) {
+    const { fork } = this.#how;
+    if (fork && this.#runId && !this.#running) await fork(this.#runId, number, message);
+  }
+
+  /** Has the last message answered anew. */
+  #regenerate() {
+    if (!this.#how.fork) return [];
+    const problem = element("span", { role: "alert" });
+    const again = () => this.#fork(-1, null).catch((error) => { problem.textContent = messageOf(error); });
+    const button = element("button", { type: "button", class: "quiet small", onclick: again }, "Regenerate");
+    return [element("p", { class: "regenerate" }, button, " ", problem)];
   }
 
   // what a person is asked
@@ -334,6 +466,7 @@ export class Chat {
     return this.#turns.querySelector(".approval:not(.past)") !== null;
   }
 
+  /** @param {Turn} turn @param {PendingCall[]} open */
   #askPerson(turn, open) {
     const keys = open.map(keyOf);
     for (const [key, box] of turn.boxes) if (!keys.includes(key)) box.node.remove();
@@ -341,6 +474,7 @@ export class Chat {
     turn.boxes.get(keys[0])?.focus();
   }
 
+  /** @param {Turn} turn @param {PendingCall} asked */
   #box(turn, asked) {
     const path = this.#how.approvals(asked), { isEarlier } = turn;
     const box = boxFor(asked, (said) => this.#go(turn, this.#posting(path, { ...said, digest: asked.digest }), () => {
@@ -355,7 +489,7 @@ export class Chat {
     turn.answer.put(box.node);
   }
 
-  /** An old question that can't be answered any more keeps nobody from asking something else. */
+  /** An old question that can't be answered any more keeps nobody from asking something else. @param {DecisionBox} box */
   #past(box) {
     box.node.classList.add("past");
     this.#ready();
@@ -363,7 +497,7 @@ export class Chat {
 
   // where one is in it
 
-  /** Change something; whoever is at the end stays there, and nobody else is moved. */
+  /** Change something; whoever is at the end stays there, and nobody else is moved. @param {() => void} change */
   #following(change) {
     const isAtEnd = this.#turns.getBoundingClientRect().bottom <= this.#writing.node.getBoundingClientRect().top + NEAR;
     change();
@@ -375,16 +509,24 @@ export class Chat {
   }
 }
 
+/** @param {Reply} reply @param {Answer} answer */
 function facts({ tokens_used: tokens, cost }, answer) {
-  const amount = tokens ? `${tokens.toLocaleString("en")} tokens` : "";
+  const amount = tokens ? `${grouped(tokens)} tokens` : "";
   return element("p", { class: "facts" }, [answer.took, amount, cost ? dollars(cost) : ""].filter(Boolean).join(" · "));
 }
 
-/** Why there is no answer, where a limit came first. */
+/** Why there is no answer, where a limit came first. @param {Reply} reply */
 function cutShort({ stopped, reason, message }) {
-  return stopped === "limit" && reason && !message ? [element("p", { class: "notice warn" }, reason)] : [];
+  if (stopped !== "limit" || !reason || message) return [];
+  return [element("p", { class: "notice warn" }, `The run stopped at ${reason} before it had an answer.`)];
 }
 
+/** An id for a message, which no other has. */
+function newId() {
+  return `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
+}
+
+/** @param {PendingCall} pendingCall */
 function keyOf({ run_id, call_id }) {
   return `${run_id}/${call_id}`;
 }

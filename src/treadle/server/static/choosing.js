@@ -1,25 +1,27 @@
 // Which assistant one talks to: all of them with what they are for, one of which is chosen.
 
-import { ask, element } from "./treadle.js";
+import { ask, element, query } from "./treadle.js";
 
 const KEY = "treadle-assistant";  // which one it was last
 
-/** The choice. `chosen(assistant)` hears which one it is. */
+/** The choice. `chosen(assistant)` hears which one it is. @param {{ chosen: (assistant: AssistantInfo) => void }} given */
 export function choosing({ chosen }) {
   const list = element("fieldset", { class: "assistants" }, element("legend", { class: "unseen" }, "Assistant"));
   const where = element("p", { class: "small", role: "status" });
   const node = element("div", { class: "choice" }, element("h2", {}, "What would you like to do?"), list, where);
+  /** @type {AssistantInfo[]} */
   let all = [];
 
+  /** @param {string | null | undefined} name */
   function pick(name) {
     const found = all.find((each) => each.name === name);
     if (!found) return;
-    const radio = list.querySelector(`input[value="${CSS.escape(name)}"]`);
-    radio.checked = true;
+    query(list, `input[value="${CSS.escape(found.name)}"]`, HTMLInputElement).checked = true;
     where.replaceChildren(...leadsTo(found));
     chosen(found);
   }
 
+  /** @param {string | null} wanted */
   async function load(wanted) {
     all = await ask("/api/assistants");
     list.append(...all.map((each) => card(each, pick)));
@@ -28,15 +30,16 @@ export function choosing({ chosen }) {
     pick([wanted, before, all[0]?.name].find((name) => all.some((each) => each.name === name)));
   }
 
-  list.addEventListener("change", ({ target }) => keep(target.value));
+  list.addEventListener("change", ({ target }) => target instanceof HTMLInputElement && keep(target.value));
   return { node, load, pick };
 }
 
-/** Where a conversation can begin only in its panel, the way there. */
-function leadsTo({ only_panel: why, panel }) {
-  return why ? [`${why} `, element("a", { href: panel }, "Open its panel")] : [];
+/** Where a conversation can begin only in its panel, the way there. @param {AssistantInfo} assistantInfo */
+function leadsTo({ only_panel: why, panel, title }) {
+  return why ? [`${why} `, element("a", { href: panel }, `Open ${title}`)] : [];
 }
 
+/** @param {AssistantInfo} assistantInfo @param {(name: string) => void} pick */
 function card({ name, title, summary }, pick) {
   return element("label", { class: "assistant" },
     element("input", { type: "radio", name: "assistant", value: name, onchange: () => pick(name) }),
@@ -51,6 +54,7 @@ function kept() {
   }
 }
 
+/** @param {string} name */
 function keep(name) {
   try {
     localStorage.setItem(KEY, name);

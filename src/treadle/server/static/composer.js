@@ -1,11 +1,15 @@
-// Where a message is written: Enter sends it, Shift+Enter begins a new line, Escape stops the answer that is under way.
+// Where a message is written: Enter sends it, Shift+Enter begins a new line, Escape stops the answer that is under way. A
+// conversation that can be steered takes messages during an answer too.
 
 import { element } from "./treadle.js";
 
 const TALLEST = 0.4;  // of the window
 
-/** The form. `send(text)` gets what was written, `stop()` is called to end an answer. */
-export function composer({ label, send, stop }) {
+/**
+ * The form. `send(text)` gets what was written, `stop()` is called to end an answer; `steers` says that messages are taken during one.
+ * @param {{ label: string, send: (text: string) => void, stop: () => void, steers?: boolean }} given
+ */
+export function composer({ label, send, stop, steers = false }) {
   const text = element("textarea", { id: "message", rows: "1", placeholder: label, enterkeyhint: "send" });
   const go = element("button", { class: "send" }, "Send");
   const end = element("button", { type: "button", class: "quiet stop", hidden: true, onclick: stop }, "Stop");
@@ -19,28 +23,30 @@ export function composer({ label, send, stop }) {
 
   function submit() {
     const written = text.value.trim();
-    if (!written || state !== "ready") return;
+    if (!written || !(state === "ready" || (state === "running" && steers))) return;
     fill("");
     send(written);
   }
 
-  /** Have something stand there, as if it had been written. */
+  /** Have something stand there, as if it had been written. @param {string} words */
   function fill(words) {
     text.value = words;
     grow();
   }
 
-  /** What was sent stands there again, before what was written since. */
+  /** What was sent stands there again, before what was written since. @param {string} words */
   function giveBack(words) {
     fill(text.value ? `${words}\n\n${text.value}` : words);
     text.focus();
   }
 
+  /** @param {"ready" | "running" | "locked"} now @param {string} [placeholder] */
   function set(now, placeholder = label) {
     const hadFocus = document.activeElement === end;
     state = now;
-    go.hidden = now === "running";
+    go.hidden = now === "running" && !steers;
     end.hidden = now !== "running";
+    node.classList.toggle("both", now === "running" && steers);
     go.disabled = now === "locked";
     text.placeholder = placeholder;
     if (hadFocus) text.focus();

@@ -1,12 +1,17 @@
 // How a chat talks in durable runs: begun at /api/runs, followed from any tab, stopped, resumed and answered there.
 
+/** @typedef {import("./chat.js").ChatOptions} ChatOptions */
+
 import { following } from "./following.js";
 import { ask } from "./treadle.js";
 
-/** Where a run is. */
+/** Where a run is. @param {string} runId */
 export const pathOf = (runId) => `/api/runs/${encodeURIComponent(runId)}`;
 
-/** What brings the events of a run, from its beginning on. `replies` is what came with the answers of the turns that are over. */
+/**
+ * What brings the events of a run, from its beginning on. `replies` is what came with the answers of the turns that are over.
+ * @param {string} runId @param {unknown[]} [replies] @returns {EventSourceOf}
+ */
 export function eventsOf(runId, replies = []) {
   return async function* events({ signal }) {
     let turns = 0;
@@ -19,6 +24,7 @@ export function eventsOf(runId, replies = []) {
 
 /**
  * What a `Chat` needs for that. `more()` gives what is posted with a message besides, at once or later: assistant, model, context.
+ * @param {() => object | Promise<object>} more @returns {Required<Pick<ChatOptions, "path" | "events" | "approvals" | "stop" | "resumes">>}
  */
 export function inRuns(more) {
   return {
@@ -33,6 +39,23 @@ export function inRuns(more) {
   };
 }
 
+/**
+ * What a `Chat` needs besides where its conversation is one run: messages during an answer, and others in place of earlier ones, for
+ * which `open(runId)` shows the run that was forked.
+ * @param {(runId: string) => Promise<unknown>} open @returns {Required<Pick<ChatOptions, "steer" | "source" | "fork">>}
+ */
+export function inOneRun(open) {
+  return {
+    steer: (runId, message, message_id) => ask(`${pathOf(runId)}/messages`, { message, message_id }),
+    source: (runId) => eventsOf(runId),
+    fork: async (runId, number, message) => {
+      const { run_id } = await ask(`${pathOf(runId)}/fork`, present({ before_message: number, message }));
+      await open(run_id);
+    },
+  };
+}
+
+/** @param {object} body */
 function present(body) {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value != null && value !== ""));
 }

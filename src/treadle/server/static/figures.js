@@ -1,31 +1,25 @@
 // Figures as people read them: totals, plots that each have their table, and what assistants and models spent. It only draws;
 // how a plot is drawn is `plots.js`, and what the figures mean is in docs/stats.md.
 import { element } from "/static/treadle.js";
-import { bars, dots, list, plot, short, took } from "/static/plots.js";
+import { columnsOf, COUNTS, OUTCOMES } from "/static/columns.js";
+import { counted, grouped as format, percent, short, took } from "/static/format.js";
+import { bars, dots, list, plot } from "/static/plots.js";
 
 const MOST = 15;  // rows of a plot; its table has them all
-const COLUMNS = 120;  // of a plot over time
-const DAY = 86400000;
-const UNITS = [[1, "day"], [7, "week"], [28, "four weeks"], [364, "52 weeks"]];
-const OUTCOMES = ["fine", "failed", "denied", "cancelled"];
 const OUTCOME_HEAD = ["Calls", "Fine", "Failed", "Denied", "Cancelled"];
 const TOKENS = "Tokens of a tool are those of the requests that asked for its calls, shared equally among the calls of one reply, "
   + "and what the calls spent themselves (agents they asked, summaries).";
 
-const format = new Intl.NumberFormat("en").format;
+/** @typedef {import("/static/columns.js").Column} Column */
 
-/** A number with its word: 1 call, 2 calls. */
-export function counted(value, one) {
-  return `${format(value)} ${one}${value === 1 ? "" : "s"}`;
-}
-
-/** Everything there is to show. */
+/** Everything there is to show. @param {Record<"tool" | "day" | "assistant" | "model", StatsReport>} given */
 export function figuresOf({ tool, day, assistant, model }) {
   const plots = tool.total.calls ? [across(perDay(day)), tools(tool), durations(tool), problems(tool.total)] : [];
   const made = [tiles(tool.total), ...plots, spending("Assistants", assistant), spending("Models", model)];
   return made.filter((each) => each !== null);
 }
 
+/** @param {HTMLElement} card */
 function across(card) {
   card.classList.add("across");
   return card;
@@ -33,6 +27,7 @@ function across(card) {
 
 // totals
 
+/** @param {StatsRow} total */
 function tiles(total) {
   const { spent } = total, facts = [
     ["Calls", format(total.calls)], ["Failed", failed(total)], ["Denied", format(total.denied)],
@@ -48,30 +43,18 @@ function tiles(total) {
 
 // plots
 
+/** @param {StatsReport} report */
 function perDay(report) {
   const [columns, unit] = columnsOf(report.rows.filter((row) => row.calls)), title = `Calls per ${unit}`;
   const most = columns.reduce((one, other) => other.calls > one.calls ? other : one);
-  const label = `${title}, from ${columns[0].key} to ${columns.at(-1).key}: ${format(report.total.calls)} in all; `
+  const label = `${title}, from ${columns[0].key} to ${columns[columns.length - 1].key}: ${format(report.total.calls)} in all; `
     + `most on ${most.key}: ${told(most)}.`;
   const shown = columns.map((row) => ({ name: row.key.slice(5), title: `${row.key}: ${told(row)}`, parts: parts(row) }));
   const rows = columns.filter((row) => row.calls).map((row) => [row.key, ...outcomes(row)]);
   return figure(title, [legend(OUTCOMES), plot(bars(shown, label))], [unit === "day" ? "Day" : "From", ...OUTCOME_HEAD], rows);
 }
 
-/** A column for each day, also for those without calls; for weeks or more where they would be too many. */
-function columnsOf(days) {
-  const at = (key) => Date.parse(`${key}T00:00Z`), first = at(days[0].key), count = (at(days.at(-1).key) - first) / DAY + 1;
-  const [step, unit] = UNITS.find(([step]) => count / step <= COLUMNS) ?? UNITS.at(-1);
-  const columns = Array.from({ length: Math.ceil(count / step) }, (_, place) => ({
-    key: new Date(first + place * step * DAY).toISOString().slice(0, 10), calls: 0, fine: 0, failed: 0, denied: 0, cancelled: 0,
-  }));
-  for (const day of days) {
-    const column = columns[Math.floor((at(day.key) - first) / DAY / step)];
-    for (const name of ["calls", ...OUTCOMES]) column[name] += day[name];
-  }
-  return [columns, unit];
-}
-
+/** @param {StatsReport} report */
 function tools(report) {
   const shown = report.rows.slice(0, MOST).map((row) => ({
     name: row.key,
@@ -89,8 +72,9 @@ function tools(report) {
     element("p", { class: "soft small" }, TOKENS));
 }
 
+/** @param {StatsReport} report */
 function durations(report) {
-  const timed = report.rows.filter((row) => row.seconds);
+  const timed = report.rows.flatMap((row) => (row.seconds ? [{ ...row, seconds: row.seconds }] : []));
   if (!timed.length) return null;
   const shown = timed.slice(0, MOST).map((row) => ({
     name: row.key,
@@ -105,23 +89,27 @@ function durations(report) {
     ["Tool", "Timed", "Median", "95th percentile", "In all"], rows);
 }
 
+/** @param {string} title @param {Node[]} drawn @param {string[]} head @param {string[][]} rows @param {...Node} more */
 function figure(title, drawn, head, rows, ...more) {
   const summary = element("summary", {}, "As a table", element("span", { class: "unseen" }, `: ${title}`));
   const figures = element("details", { class: "figures-table" }, summary, table(title, head, rows));
   return element("section", { class: "card", "aria-label": title }, element("h2", {}, title), ...drawn, figures, ...more);
 }
 
+/** @param {string[]} names @param {string[]} [words] */
 function legend(names, words = names) {
   return element("ul", { class: "legend" }, names.map((name, place) =>
     element("li", {}, element("span", { class: `swatch ${name}` }), words[place])));
 }
 
+/** @param {Column} row */
 function parts(row) {
   return Object.fromEntries(OUTCOMES.map((name) => [name, row[name]]));
 }
 
 // tables
 
+/** @param {StatsRow} total */
 function problems(total) {
   const rows = sorted(total.problems).map(([kind, value]) => [kind, format(value), percent(value, total.calls)]);
   if (!rows.length) return null;
@@ -129,21 +117,24 @@ function problems(total) {
     table("Problems", ["Kind", "Calls", "Of all"], rows));
 }
 
+/** @param {string} title @param {StatsReport} report */
 function spending(title, report) {
   const tells = report.total.spent !== null;
   const head = [title.slice(0, -1), "Calls", "Failed", "Denied", "Median", ...tells ? ["Runs", "Requests"] : [], "Tokens",
     ...tells ? ["Cost"] : []];
   const rows = report.rows.map((row) => [row.key || "–", format(row.calls), failed(row), format(row.denied), time(row, "median"),
-    ...tells ? spent(row.spent) : [short(row.tokens + row.inner_tokens)]]);
+    ...row.spent ? spent(row.spent) : [short(row.tokens + row.inner_tokens)]]);
   return element("section", { class: "card across", "aria-label": title }, element("h2", {}, title), table(title, head, rows));
 }
 
+/** @param {Spending} all */
 function spent(all) {
   return [format(all.runs), format(all.requests), short(all.input_tokens + all.output_tokens), cost(all)];
 }
 
+/** @param {string} title @param {string[]} head @param {string[][]} rows */
 function table(title, head, rows) {
-  const figure = (place) => place ? { class: "figure" } : {};
+  const figure = (/** @type {number} */ place) => place ? { class: "figure" } : {};
   const top = element("tr", {}, head.map((name, place) => element("th", { scope: "col", ...figure(place) }, name)));
   const below = rows.map((row) => element("tr", {}, row.map((cell, place) =>
     place ? element("td", figure(place), cell) : element("th", { scope: "row" }, cell))));
@@ -153,35 +144,38 @@ function table(title, head, rows) {
 
 // words
 
+/** @param {Column} row */
 function outcomes(row) {
-  return ["calls", ...OUTCOMES].map((name) => format(row[name]));
+  return COUNTS.map((name) => format(row[name]));
 }
 
+/** @param {Column} row */
 function told(row) {
   return OUTCOMES.filter((name) => row[name]).map((name) => `${format(row[name])} ${name}`).join(", ") || "no calls";
 }
 
+/** @param {StatsRow} row */
 function failed(row) {
   return row.failed ? `${format(row.failed)} (${percent(row.failed, row.calls)})` : "0";
 }
 
-function percent(part, whole) {
-  return 100 * part < whole ? "<1 %" : `${Math.round(100 * part / whole)} %`;
-}
-
+/** @param {StatsRow} row @param {"median" | "p95" | "total"} which */
 function time(row, which) {
   return row.seconds ? took(row.seconds[which]) : "–";
 }
 
+/** @param {Spending} all */
 function cost(all) {
   if (all.cost === null) return "not known";
   return `${all.unpriced ? "at least " : ""}$${all.cost.toFixed(all.cost < 1 ? 4 : 2)}`;
 }
 
+/** @param {StatsRow} row */
 function kinds(row) {
   return sorted(row.problems).map(([kind, value]) => `${kind} ${format(value)}`).join(", ") || "–";
 }
 
+/** @param {Record<string, number>} counts */
 function sorted(counts) {
   return Object.entries(counts).sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
 }

@@ -4,7 +4,7 @@
 // The last one is `reply`, or `waits` where more than one thing has to be answered before anything happens.
 
 import { answered, isStream, messages } from "./stream.js";
-import { refused } from "./treadle.js";
+import { refused, ServerError } from "./errors.js";
 
 const SILENCE = 50_000;  // milliseconds; a server that lives says so every 15 seconds
 const NOTHING = 204;
@@ -14,6 +14,8 @@ const PAUSES = [0.3, 1, 2, 4, 8, 15];  // seconds before each further try; the l
 /**
  * What happens after a body was posted at a path; or, where there is none, in the run `runId`. What the server refuses is thrown,
  * and so is a request that never arrived: only then it isn't known which run to go on with.
+ * @param {{ path?: string, body?: unknown, runId?: string }} given @param {{ signal?: AbortSignal }} [given]
+ * @returns {AsyncGenerator<RunEvent>}
  */
 export async function* following({ path, body, runId = "" }, { signal } = {}) {
   const seen = new Seen();
@@ -37,7 +39,10 @@ export async function* following({ path, body, runId = "" }, { signal } = {}) {
   }
 }
 
-/** What a response tells. One without events says that others have to be answered first, or that everything was told already. */
+/**
+ * What a response tells. One without events says that others have to be answered first, or that everything was told already.
+ * @param {Response} response @param {AbortSignal | undefined} signal @returns {AsyncGenerator<{ id: string, data: RunEvent }>}
+ */
 async function* told(response, signal) {
   if (isStream(response)) return yield* messages(response, { signal, silence: SILENCE });
   if (response.status === NOTHING) return yield { id: "", data: { event: "reset" } };
@@ -46,13 +51,14 @@ async function* told(response, signal) {
   yield { id: "", data: { event: "waits", run_id: said.run_id } };
 }
 
+/** @param {string} run @param {string} last @param {AbortSignal | undefined} signal */
 function further(run, last, signal) {
   return answered(`/api/runs/${encodeURIComponent(run)}/events`, { signal, headers: last ? { "last-event-id": last } : {} });
 }
 
-/** Whether trying again is of no use: the server has said no. */
-function isFinal({ status }) {
-  return status !== undefined && status < 500;
+/** Whether trying again is of no use: the server has said no. @param {unknown} error */
+function isFinal(error) {
+  return error instanceof ServerError && error.status < 500;
 }
 
 /** Which events there were: numbered within an epoch, as `EPOCH-N`. */
@@ -61,6 +67,7 @@ class Seen {
   #epoch = "";
   #number = -1;
 
+  /** @param {string} id @param {RunEvent} runEvent */
   isNew(id, { event }) {
     const at = id.lastIndexOf("-"), epoch = id.slice(0, at), number = Number(id.slice(at + 1));
     if (event === "reset") {
@@ -74,9 +81,12 @@ class Seen {
   }
 }
 
-/** Wait; not longer than until the network is there again, or nobody wants to know any more. */
+/**
+ * Wait; not longer than until the network is there again, or nobody wants to know any more.
+ * @param {number} seconds @param {AbortSignal | undefined} signal
+ */
 function pause(seconds, signal) {
-  return new Promise((resolve) => {
+  return /** @type {Promise<void>} */ (new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);
       removeEventListener("online", done);
@@ -85,5 +95,5 @@ function pause(seconds, signal) {
     const timer = setTimeout(done, seconds * 1000);
     addEventListener("online", done, { once: true });
     signal?.addEventListener("abort", done, { once: true });
-  });
+  }));
 }

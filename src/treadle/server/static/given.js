@@ -4,10 +4,11 @@
 import { argumentList } from "./calls.js";
 import { element } from "./treadle.js";
 import { excerpt, visible } from "./visible.js";
-import { counted } from "./words.js";
+import { counted } from "./format.js";
 
 const MANY = 6;  // lines from which on they are folded
 
+/** @param {PendingCall} pendingCall */
 export function givenTo({ arguments: given, preview: words }) {
   const list = argumentList(given, (text) => shown(text)), size = JSON.stringify(given).length;
   if (!list.childElementCount) return null;
@@ -16,12 +17,16 @@ export function givenTo({ arguments: given, preview: words }) {
     element("summary", {}, `Its arguments, in full (${counted(size, "character")})`), list);
 }
 
-/** A text as it is, with everything in it to be seen; of a long one the beginning, how much there is besides, and a way to see it. */
+/**
+ * A text as it is, with everything in it to be seen; of a long one the beginning, how much there is besides, and a way to see it.
+ * @param {string} text @param {(part: string) => Node} [draw]
+ */
 export function shown(text, draw = (part) => element("pre", { tabindex: "0" }, part || "(nothing)")) {
   const whole = visible(text), { shown: part, characters, lines } = excerpt(whole);
   if (!characters) return draw(whole);
   const rest = lines ? `${counted(characters, "character")} on ${counted(lines, "line")}` : counted(characters, "character");
-  const all = element("button", { type: "button", class: "quiet", onclick: () => box.replaceChildren(draw(whole)) }, "Show everything");
-  const box = element("div", { class: "cut" }, draw(part), element("p", { class: "warn small" }, `${rest} more are not shown. `, all));
+  const box = element("div", { class: "cut" }, draw(part)), showAll = () => box.replaceChildren(draw(whole));
+  box.append(element("p", { class: "warn small" }, `${rest} more are not shown. `,
+    element("button", { type: "button", class: "quiet", onclick: showAll }, "Show everything")));
   return box;
 }

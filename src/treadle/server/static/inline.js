@@ -1,10 +1,10 @@
-// What stands within a line of Markdown: emphasis, code, links, formulas. Nodes only, never HTML. Takes time in proportion to the text,
-// whatever is in it: it may be a stranger's.
+// What stands within a line of Markdown, as data: emphasis, code, links, formulas. No page is needed: markdown.js makes nodes of it.
+// Takes time in proportion to the text, whatever is in it: it may be a stranger's.
 
-import { formulaAt, formulaNode } from "./math.js";
-import { element } from "./treadle.js";
+import { formulaAt } from "./formulas.js";
 
 const PROTOCOLS = ["http:", "https:", "mailto:"];
+/** @type {Record<string, (string | null)[]>} */
 const TAGS = { "*": ["em", "strong"], "_": ["em", "strong"], "~": [null, "del"] };  // for one mark, and for two
 const PLAIN = /[^\\`*_~[\]!<h\n$]+/y;
 const ESCAPE = /\\([!-/:-@[-`{-~])/y;
@@ -19,33 +19,50 @@ const MARKS = /\*+|_+|~+/y;
 const DEEPEST = 30;  // openings of one sign that wait to be closed
 const SPACE = /\s|^$/, SIGN = /[\p{P}\p{S}]/u;
 
-/** The nodes of a text without blocks. */
+/**
+ * @typedef {string | { formula: Formula } | { tag: string, attributes?: Record<string, string>, pieces: Piece[] }} Piece
+ * @typedef {{ mark: string, left: number, opened: string[], closed: number, opens: boolean, closes: boolean }} Mark
+ * @typedef {{ text?: string, piece?: Piece, mark?: undefined } | Mark & { text?: undefined, piece?: undefined }} Token
+ * @typedef {[Token, number]} Found a token, and where the next one begins
+ * @typedef {(pattern: RegExp, index: number) => RegExpExecArray | null} At
+ */
+
+/** The pieces of a text without blocks. @param {string} text @param {{ links?: boolean }} [options] @returns {Piece[]} */
 export function inline(text, { links = true } = {}) {
-  return noded(paired(tokensOf(text, links)));
+  return nested(paired(tokensOf(text, links)));
 }
 
-// pieces: text, nodes, and marks of which it isn't clear yet what they mean
+// tokens: text, pieces, and marks of which it isn't clear yet what they mean
 
+/** @param {string} text @param {boolean} links */
 function tokensOf(text, links) {
-  const tokens = [], without = new Set();  // lengths of runs of backticks that aren't closed
+  /** @type {Token[]} */
+  const tokens = [];
+  /** @type {Set<number>} */
+  const without = new Set();  // lengths of runs of backticks that aren't closed
+  /** @type {At} */
   const at = (pattern, index) => {
     pattern.lastIndex = index;
     return pattern.exec(text);
   };
   for (let index = 0; index < text.length;) {
-    const [token, end] = mathAt(text, index) ?? plainAt(at, index) ?? codeAt(text, at, index, without) ?? (links ? linkAt(text, at, index) : null)
-      ?? breakAt(at, index, tokens) ?? marksAt(text, at, index) ?? [{ text: text[index] }, index + 1];
+    /** @type {Found} */
+    const [token, end] = mathAt(text, index) ?? plainAt(at, index) ?? codeAt(text, at, index, without)
+      ?? (links ? linkAt(text, at, index) : null) ?? breakAt(at, index, tokens) ?? marksAt(text, at, index)
+      ?? [{ text: text[index] }, index + 1];
     tokens.push(token);
     index = end;
   }
   return tokens;
 }
 
+/** @param {string} text @param {number} index @returns {Found | null} */
 function mathAt(text, index) {
   const formula = formulaAt(text, index);
-  return formula && [{ node: formulaNode(formula) }, formula.end];
+  return formula && [{ piece: { formula } }, formula.end];
 }
 
+/** @param {At} at @param {number} index @returns {Found | null} */
 function plainAt(at, index) {
   const escaped = at(ESCAPE, index);
   if (escaped) return [{ text: escaped[1] }, index + 2];
@@ -53,6 +70,7 @@ function plainAt(at, index) {
   return plain && [{ text: plain[0] }, index + plain[0].length];
 }
 
+/** @param {string} text @param {At} at @param {number} index @param {Set<number>} without @returns {Found | null} */
 function codeAt(text, at, index, without) {
   const ticks = at(TICKS, index)?.[0];
   if (!ticks) return null;
@@ -64,9 +82,10 @@ function codeAt(text, at, index, without) {
   }
   const inner = text.slice(start, close).replaceAll("\n", " ");
   const code = /^ .*\S.* $/.test(inner) ? inner.slice(1, -1) : inner;
-  return [{ node: element("code", {}, code) }, close + ticks.length];
+  return [{ piece: { tag: "code", pieces: [code] } }, close + ticks.length];
 }
 
+/** @param {string} text @param {string} ticks @param {number} start */
 function closing(text, ticks, start) {
   for (let index = text.indexOf(ticks, start); index >= 0; index = text.indexOf(ticks, index)) {
     let end = index;
@@ -77,19 +96,23 @@ function closing(text, ticks, start) {
   return -1;
 }
 
+/** @param {string} text @param {At} at @param {number} index @returns {Found | null} */
 function linkAt(text, at, index) {
   const found = "![".includes(text[index]) ? at(LINK, index) : null;
   if (found) {
-    const node = linkOf(found[2].replace(/^<|>$/g, ""), inline(found[1] || found[2], { links: false }));
-    return node ? [{ node }, index + found[0].length] : null;
+    const piece = linkOf(found[2].replace(/^<|>$/g, ""), inline(found[1] || found[2], { links: false }));
+    return piece ? [{ piece }, index + found[0].length] : null;
   }
   const address = at(POINTED, index)?.[1] ?? (isWord(text[index - 1]) ? null : at(BARE, index)?.[0]);
-  const node = address && linkOf(address, [address]);
-  return node ? [{ node }, index + address.length + (text[index] === "<" ? 2 : 0)] : null;
+  const piece = address && linkOf(address, [address]);
+  return piece ? [{ piece }, index + address.length + (text[index] === "<" ? 2 : 0)] : null;
 }
 
-/** A link, where its address is one that may be followed; null where it isn't. Pictures become links too: nothing is fetched. */
-function linkOf(address, words) {
+/**
+ * A link, where its address is one that may be followed; null where it isn't. Pictures become links too: nothing is fetched.
+ * @param {string} address @param {Piece[]} pieces @returns {Piece | null}
+ */
+function linkOf(address, pieces) {
   let url;
   try {
     url = new URL(address.replace(/\\([!-/:-@[-`{-~])/g, "$1"), location.href);
@@ -97,18 +120,22 @@ function linkOf(address, words) {
     return null;
   }
   if (!PROTOCOLS.includes(url.protocol)) return null;
-  return element("a", { href: url.href, rel: "noopener noreferrer", target: "_blank" }, words);
+  return { tag: "a", attributes: { href: url.href, rel: "noopener noreferrer", target: "_blank" }, pieces };
 }
 
-/** A line that ends in two spaces or a backslash is broken there; any other goes on. */
+/**
+ * A line that ends in two spaces or a backslash is broken there; any other goes on.
+ * @param {At} at @param {number} index @param {Token[]} tokens @returns {Found | null}
+ */
 function breakAt(at, index, tokens) {
   const found = at(BREAK, index);
   if (!found) return null;
   const last = tokens.at(-1), isBroken = last?.text === "\\" || last?.text?.endsWith("  ");
   if (last?.text !== undefined) last.text = last.text === "\\" ? "" : last.text.trimEnd();
-  return [isBroken ? { node: element("br") } : { text: "\n" }, index + found[0].length];
+  return [isBroken ? { piece: { tag: "br", pieces: [] } } : { text: "\n" }, index + found[0].length];
 }
 
+/** @param {string} text @param {At} at @param {number} index @returns {Found | null} */
 function marksAt(text, at, index) {
   const marks = at(MARKS, index)?.[0];
   if (!marks) return null;
@@ -120,18 +147,22 @@ function marksAt(text, at, index) {
   return [{ ...mark, opens: opens && !(isInner && !SIGN.test(before)), closes: closes && !(isInner && !SIGN.test(after)) }, end];
 }
 
+/** @param {string} text @param {number} index */
 function charBefore(text, index) {
   if (index === 0) return " ";
   return /[\udc00-\udfff]/.test(text[index - 1]) && index > 1 ? text.slice(index - 2, index) : text[index - 1];
 }
 
+/** @param {string | undefined} letter */
 function isWord(letter) {
   return letter !== undefined && /[\p{L}\p{N}]/u.test(letter);
 }
 
 // marks that belong together: the one that opens learns which tags it opens, the one that closes how many
 
+/** @param {Token[]} tokens */
 function paired(tokens) {
+  /** @type {Record<string, number[]>} */
   const waiting = { "*": [], "_": [], "~": [] };  // indexes of marks that may open something, for each sign
   for (const [index, token] of tokens.entries()) {
     if (!token.mark) continue;
@@ -141,36 +172,48 @@ function paired(tokens) {
   return tokens;
 }
 
-/** Close what was opened last with the same sign. What was opened since can't be closed any more. */
+/**
+ * Close what was opened last with the same sign. What was opened since can't be closed any more.
+ * @param {Token[]} tokens @param {Record<string, number[]>} waiting @param {Mark} closer
+ */
 function pair(tokens, waiting, closer) {
-  const stack = waiting[closer.mark], opener = tokens[stack.at(-1)];
-  if (!opener) return false;
+  const stack = waiting[closer.mark], last = stack[stack.length - 1], opener = tokens[last];
+  if (!opener?.mark) return false;
   const amount = Math.min(2, opener.left, closer.left), tag = TAGS[closer.mark][amount - 1];
   if (!tag) return false;
   opener.opened.unshift(tag);
   closer.closed++;
   opener.left -= amount;
   closer.left -= amount;
-  for (const sign of Object.keys(waiting)) while (waiting[sign].at(-1) > stack.at(-1)) waiting[sign].pop();
+  for (const sign of Object.keys(waiting)) while (waiting[sign][waiting[sign].length - 1] > last) waiting[sign].pop();
   if (!opener.left) stack.pop();
   return true;
 }
 
-function noded(tokens) {
-  const root = document.createDocumentFragment(), open = [root];
-  for (const { text, node, mark, left, opened, closed } of tokens) {
-    if (!mark) {
-      open.at(-1).append(node ?? text);
+/** Pieces within pieces, as the marks say. @param {Token[]} tokens */
+function nested(tokens) {
+  /** @type {Piece[][]} */
+  const open = [[]];
+  for (const token of tokens) {
+    if (!token.mark) {
+      append(open[open.length - 1], token.piece ?? token.text ?? "");
       continue;
     }
-    for (let count = 0; count < closed; count++) open.pop();
-    if (left) open.at(-1).append(mark.repeat(left));
-    for (const tag of opened) {
-      const made = element(tag);
-      open.at(-1).append(made);
-      open.push(made);
+    for (let count = 0; count < token.closed; count++) open.pop();
+    if (token.left) append(open[open.length - 1], token.mark.repeat(token.left));
+    for (const tag of token.opened) {
+      /** @type {Piece[]} */
+      const pieces = [];
+      open[open.length - 1].push({ tag, pieces });
+      open.push(pieces);
     }
   }
-  root.normalize();
-  return [...root.childNodes];
+  return open[0];
+}
+
+/** Texts that follow one another become one. @param {Piece[]} pieces @param {Piece} piece */
+function append(pieces, piece) {
+  const last = pieces.length - 1, before = pieces[last];
+  if (typeof piece === "string" && typeof before === "string") pieces[last] = before + piece;
+  else if (piece !== "") pieces.push(piece);
 }

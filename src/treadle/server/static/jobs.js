@@ -3,11 +3,10 @@
 import { regularly } from "./bar.js";
 import { jobActions } from "./doings.js";
 import { mark } from "./states.js";
-import { ask, element } from "./treadle.js";
+import { ask, byId, element, messageOf } from "./treadle.js";
 import { ago, counted } from "./words.js";
 
 const OFTEN = 3000;  // milliseconds between two looks
-const byId = (id) => document.getElementById(id);
 let before = "";
 
 async function show() {
@@ -16,18 +15,22 @@ async function show() {
     if (now !== before) draw(jobs);
     before = now;
   } catch (error) {
-    tell(error.message, "notice bad");
+    tell(messageOf(error), "notice bad");
   }
 }
 
+/** @param {Job[]} jobs */
 function draw(jobs) {
-  const held = document.activeElement?.closest?.("[data-key]")?.dataset.key;
+  const held = document.activeElement?.closest("[data-key]")?.getAttribute("data-key");
   byId("jobs").replaceChildren(...jobs.map(rowOf));
   byId("jobs").hidden = jobs.length === 0;
-  if (held) byId("jobs").querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus();
+  /** @type {HTMLElement | null} */
+  const again = held ? byId("jobs").querySelector(`[data-key="${CSS.escape(held)}"]`) : null;
+  again?.focus();
   tell(jobs.length ? `${counted(jobs.length, "job")}.` : "There are no jobs.", "soft small");
 }
 
+/** @param {Job} job */
 function rowOf(job) {
   const { id, title, state, why, kind, assistant, workspace, created_at } = job;
   return element("li", { class: "row-line" },
@@ -35,9 +38,10 @@ function rowOf(job) {
     element("p", { class: "small soft facts-line" },
       [`${kind} (${assistant})`, workspace, id].filter(Boolean).map((each) => element("span", {}, each)), ago(created_at * 1000)),
     why ? element("p", { class: "small why-line" }, why) : null,
-    element("p", { class: "actions" }, jobActions(job, show, (error) => tell(error.message, "notice bad"))));
+    element("p", { class: "actions" }, jobActions(job, show, (error) => tell(messageOf(error), "notice bad"))));
 }
 
+/** @param {string} words @param {string} kind */
 function tell(words, kind) {
   const said = byId("said");
   said.className = kind;

@@ -1,10 +1,11 @@
 // Signing in: the token goes to the server once, and the browser's session stands for it from then on. It is kept nowhere here.
 import { returnTo } from "/static/returning.js";
-import { ask } from "/static/treadle.js";
+import { ask, byId, messageOf } from "/static/treadle.js";
 
-const [form, token, said, enter, seen, hint, help] =
-  ["#signing", "#token", "#said", "#enter", "#seen", "#hint", "#help"].map((name) => document.querySelector(name));
+const [form, said, seen, hint, help] = ["signing", "said", "seen", "hint", "help"].map((id) => byId(id));
+const token = byId("token", HTMLInputElement), enter = byId("enter", HTMLButtonElement);
 
+/** @param {Event} event */
 async function signIn(event) {
   event.preventDefault();
   enter.disabled = true;
@@ -14,13 +15,14 @@ async function signIn(event) {
     token.value = "";
     location.replace(returnTo(location.search, location));
   } catch (error) {
-    tell(error.message);
+    tell(messageOf(error));
     enter.disabled = false;
     token.focus();
     token.select();
   }
 }
 
+/** @param {string} sentence */
 function tell(sentence) {
   said.hidden = sentence === "";
   said.className = sentence ? "notice bad" : "";
@@ -37,9 +39,9 @@ function show() {
 
 /** A server without users is for the account that started it. */
 function explain() {
-  hint.textContent = "It is in the file server.token in the home of Treadle, which only the account that runs this server can read.";
+  hint.textContent = "It is in the file server.token in Treadle's data folder, which only the account that runs this server can read.";
   help.textContent = "This server is for the account that started it: treadle serve prints a link that signs one browser in.";
-  if (new URLSearchParams(location.search).has("token")) tell("This link was used already, or is of an earlier start of the server.");
+  if (new URLSearchParams(location.search).has("token")) tell("This link was used already, or is from an earlier start of the server.");
 }
 
 form.addEventListener("submit", signIn);

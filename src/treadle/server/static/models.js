@@ -1,10 +1,13 @@
 // Which model answers: a choice of those that the server has, what to do where it has none, and how far one is that is fetched.
 
-import { ask, element } from "./treadle.js";
+import { ask, element, hideField, query } from "./treadle.js";
 
 const LOOK = 1000;  // milliseconds between two looks at a model that is being fetched
 
-/** The choice in a `select`; what there is to say about it stands in `notices`. */
+/**
+ * The choice in a `select`; what there is to say about it stands in `notices`.
+ * @param {HTMLSelectElement} select @param {HTMLElement} notices
+ */
 export function modelPicker(select, notices) {
   const place = element("div");
   let looks = 0;
@@ -14,11 +17,12 @@ export function modelPicker(select, notices) {
     const said = await ask("/api/models").catch(({ message }) => ({ problem: message, models: [], fetching: null }));
     if (mine !== looks) return;
     fillModels(select, said, said.default ? `default (${titleOf(said, said.default)})` : "default");
-    select.closest(".field").hidden = said.models.length === 0;
+    hideField(select, said.models.length === 0);
     draw(said);
     if (said.fetching && !said.fetching.problem) setTimeout(() => mine === looks && load(), LOOK);
   }
 
+  /** @param {ModelList} modelList */
   function draw({ problem, fetching, hint }) {
     if (fetching?.problem) place.replaceChildren(failed(fetching, hint, again));
     else if (fetching) showFetching(place, fetching, hint);
@@ -35,7 +39,10 @@ export function modelPicker(select, notices) {
   return { load, chosen: () => (select.value ? { model: select.value } : {}) };
 }
 
-/** The models that may be chosen, after a first choice that is none of them. What was chosen stays so. */
+/**
+ * The models that may be chosen, after a first choice that is none of them. What was chosen stays so.
+ * @param {HTMLSelectElement} select @param {Pick<ModelList, "models">} given @param {string} first
+ */
 export function fillModels(select, { models }, first) {
   const before = select.value;
   select.replaceChildren(element("option", { value: "" }, first), ...models.map(({ name, title, note }) =>
@@ -43,7 +50,10 @@ export function fillModels(select, { models }, first) {
   if (models.some(({ name }) => name === before)) select.value = before;
 }
 
-/** A bar that moves, and is the same one all the time. */
+/**
+ * A bar that moves, and is the same one all the time.
+ * @param {HTMLElement} place @param {Fetching} fetching @param {string | undefined} hint
+ */
 function showFetching(place, { name, done, total }, hint) {
   let bar = place.querySelector("progress");
   if (!bar) {
@@ -51,7 +61,7 @@ function showFetching(place, { name, done, total }, hint) {
     place.replaceChildren(element("div", { class: "notice fetching" }, element("label", { for: "fetching" }), bar,
       hint ? element("p", { class: "small" }, hint) : null));
   }
-  const label = place.querySelector("label");
+  const label = query(place, "label");
   const words = total ? `Fetching ${name}: ${megabytes(done)} of ${megabytes(total)} MB` : `Fetching ${name}…`;
   if (label.textContent !== words) label.textContent = words;
   if (total) {
@@ -62,17 +72,22 @@ function showFetching(place, { name, done, total }, hint) {
   }
 }
 
-/** Why a model didn't come, and what can be done about it. */
+/**
+ * Why a model didn't come, and what can be done about it.
+ * @param {Fetching} fetching @param {string | undefined} hint @param {() => void} again
+ */
 function failed({ problem }, hint, again) {
   return element("div", { class: "notice bad stack" }, element("p", { role: "alert" }, problem),
     hint ? element("p", { class: "small" }, hint) : null,
     element("p", { class: "actions" }, element("button", { type: "button", class: "quiet", onclick: again }, "Try again")));
 }
 
+/** @param {ModelList} modelList @param {string} name */
 function titleOf({ models }, name) {
   return models.find((each) => each.name === name)?.title || name;
 }
 
+/** @param {number} bytes */
 function megabytes(bytes) {
   return Math.round(bytes / 1_000_000).toLocaleString("en");
 }

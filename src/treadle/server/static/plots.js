@@ -1,23 +1,33 @@
 // Plots as SVG, made of nodes: bars over time, bars in a list, dots on a scale of times. Colours are classes (stats.css), and every
 // plot says in a sentence what it shows; whoever can't see it, or wants the figures, has the table that is beside it.
 
+import { short, took } from "./format.js";
+
+/** @typedef {Record<string, number>} Parts numbers by class */
+/** @typedef {{ name: string, words: string, title: string }} Row */
+
 const NAMESPACE = (() => {  // written nowhere, so that no page names another host
   const template = document.createElement("template");
   template.innerHTML = "<svg></svg>";
-  return template.content.firstChild.namespaceURI;
+  return template.content.firstElementChild?.namespaceURI ?? null;
 })();
 const LINE = 44, BAR = 12;  // of a list: what a row takes, and the bar in it
-const number = new Intl.NumberFormat("en");
 
-/** A node of an SVG: words in it are text. */
+/**
+ * A node of an SVG: words in it are text.
+ * @param {string} tag @param {Record<string, string | number>} [attributes] @param {...any} children
+ */
 function node(tag, attributes = {}, ...children) {
   const made = document.createElementNS(NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
   made.append(...children.flat(Infinity));
   return made;
 }
 
-/** A place for a plot, which is drawn again whenever its width changes: `draw(width)` gives an SVG. */
+/**
+ * A place for a plot, which is drawn again whenever its width changes: `draw(width)` gives an SVG.
+ * @param {(width: number) => Node} draw
+ */
 export function plot(draw) {
   const place = document.createElement("div");
   let drawn = 0;
@@ -31,11 +41,15 @@ export function plot(draw) {
   return place;
 }
 
+/** @param {number} width @param {number} height @param {string} label @param {...any} children */
 function picture(width, height, label, ...children) {
   return node("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...children);
 }
 
-/** Bars over time. `columns` are {name, title, parts}, `parts` are numbers by class, from the ground up. */
+/**
+ * Bars over time. `columns` are {name, title, parts}, `parts` are numbers by class, from the ground up.
+ * @param {{ name: string, title: string, parts: Parts }[]} columns @param {string} label @returns {(width: number) => Element}
+ */
 export function bars(columns, label) {
   return (width) => {
     const height = 220, left = 40, bottom = 24, top = 8;
@@ -59,6 +73,7 @@ export function bars(columns, label) {
   };
 }
 
+/** @param {{ name: string }[]} columns @param {number} left @param {number} step @param {number} y */
 function names(columns, left, step, y) {
   const every = Math.max(1, Math.ceil(56 / step));  // so many pixels for a name
   return columns.flatMap((column, place) => place % every ? [] : [
@@ -66,7 +81,10 @@ function names(columns, left, step, y) {
   ]);
 }
 
-/** Bars in a list, the longest as wide as there is room. `rows` are {name, words, title, parts}. */
+/**
+ * Bars in a list, the longest as wide as there is room. `rows` are {name, words, title, parts}.
+ * @param {(Row & { parts: Parts })[]} rows @param {string} label @returns {(width: number) => Element}
+ */
 export function list(rows, label) {
   return (width) => {
     const most = Math.max(1, ...rows.map((row) => sum(row.parts)));
@@ -83,13 +101,16 @@ export function list(rows, label) {
   };
 }
 
-/** Two dots a row on one scale of times: `rows` are {name, words, title, low, high}, in seconds. */
+/**
+ * Two dots a row on one scale of times: `rows` are {name, words, title, low, high}, in seconds.
+ * @param {(Row & { low: number, high: number })[]} rows @param {string} label @returns {(width: number) => Element}
+ */
 export function dots(rows, label) {
   return (width) => {
     const lows = rows.map((row) => log(row.low)), highs = rows.map((row) => log(row.high));
     const ends = [Math.floor(Math.min(...lows)), Math.ceil(Math.max(...highs))];
     if (ends[0] === ends[1]) ends[1] += 1;
-    const margin = 8, place = (value) => margin + (log(value) - ends[0]) / (ends[1] - ends[0]) * (width - 2 * margin);
+    const margin = 8, place = (/** @type {number} */ value) => margin + (log(value) - ends[0]) / (ends[1] - ends[0]) * (width - 2 * margin);
     const bottom = rows.length * LINE, decades = [];
     const every = Math.ceil((ends[1] - ends[0]) * 56 / width);
     for (let power = ends[0]; power <= ends[1]; power += every) decades.push(10 ** power);
@@ -106,6 +127,7 @@ export function dots(rows, label) {
   };
 }
 
+/** @param {Row} row @param {number} y @param {number} width */
 function heading(row, y, width) {
   const room = Math.max(8, Math.floor((width - row.words.length * 7 - 16) / 7.5));
   const name = row.name.length > room ? `${row.name.slice(0, room - 1)}…` : row.name;
@@ -115,38 +137,28 @@ function heading(row, y, width) {
   ];
 }
 
+/** @param {number} x @param {number} y @param {number} width @param {number} height */
 function hit(x, y, width, height) {
   return node("rect", { class: "hit", x, y, width, height });
 }
 
+/** @param {number} x @param {number} width */
 function edge(x, width) {
   return x < 24 ? "" : x > width - 24 ? "end" : "middle";
 }
 
+/** @param {Parts} parts */
 function sum(parts) {
   return Object.values(parts).reduce((total, value) => total + value, 0);
 }
 
+/** @param {number} seconds */
 function log(seconds) {
   return Math.log10(Math.max(seconds, 0.0001));
 }
 
-/** The next round number, of which half is round too. */
+/** The next round number, of which half is round too. @param {number} value */
 function ceiling(value) {
   const size = 10 ** Math.floor(Math.log10(value));
-  return Math.max(2, [1, 2, 4, 6, 10].map((times) => times * size).find((round) => round >= value));
-}
-
-/** A large number in few digits: 1.2M. */
-export function short(value) {
-  for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
-    if (value >= size) return `${(value / (letter === "k" ? 1000 : size)).toFixed(1)}${letter}`;
-  }
-  return number.format(value);
-}
-
-/** How long something took. */
-export function took(seconds) {
-  if (seconds >= 60) return `${(seconds / 60).toPrecision(2) * 1} min`;
-  return seconds >= 1 ? `${seconds.toPrecision(2) * 1} s` : `${(seconds * 1000).toPrecision(2) * 1} ms`;
+  return Math.max(2, [1, 2, 4, 6, 10].map((times) => times * size).find((round) => round >= value) ?? value);
 }

@@ -9,6 +9,7 @@ export function recordings() {
     element("h3", { id: "recordings-title" }, "Or watch a recording"), list, words);
 
   async function load() {
+    /** @type {{ assistant: string, title: string, run_id: string, model: string, recorded: string }[]} */
     const found = await ask("/api/demonstrations").catch(() => []);
     node.hidden = !found.length;
     list.replaceChildren(...found.map(({ assistant, title, run_id }) => element("li", {},
@@ -20,6 +21,7 @@ export function recordings() {
   return { node, load };
 }
 
+/** @param {string} assistant */
 function named(assistant) {
   return assistant[0].toUpperCase() + assistant.slice(1);
 }

@@ -1,6 +1,9 @@
 // Where somebody goes after signing in: a place of this server, whatever the address says.
 
-/** The address that `next` in a query string names, in full: its path alone may begin with two slashes and name another host. */
+/**
+ * The address that `next` in a query string names, in full: its path alone may begin with two slashes and name another host.
+ * @param {string} search @param {{ origin: string, pathname: string }} given
+ */
 export function returnTo(search, { origin, pathname }) {
   try {
     const place = new URL(new URLSearchParams(search).get("next") ?? "/", origin);

@@ -7,24 +7,31 @@ import { fillModels } from "./models.js";
 import { Replay } from "./replay.js";
 import { facts, mark } from "./states.js";
 import { sure } from "./sure.js";
-import { ask, element } from "./treadle.js";
+import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
 import { ago } from "./words.js";
 
 const PACE = 900;     // milliseconds an entry is shown for while it plays
 const LOOK = 2000;    // milliseconds between two looks at a run that is under way
 const LONGEST = 100_000;  // characters of an entry that are shown
-const byId = (id) => document.getElementById(id);
-const runId = decodeURIComponent(location.pathname.split("/").at(-1));
+const runId = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
 const path = `/api/runs/${encodeURIComponent(runId)}`;
 const bench = `/?run=${encodeURIComponent(runId)}`;
 const isJob = runId.startsWith("job-");
-let entries = [], replay = null, at = 0, playing = 0, run = null;
+const slider = byId("slider", HTMLInputElement), fork = byId("fork", HTMLFormElement);
+const [first, back, next, last] = ["first", "back", "next", "last"].map((id) => byId(id, HTMLButtonElement));
+/** @type {Entry[]} */
+let entries = [];
+/** @type {Replay | null} */
+let replay = null;
+/** @type {RunInfo | null} */
+let run = null;
+let at = 0, playing = 0;
 
 async function load() {
   const said = await ask(path), hasMore = said.entries.length !== entries.length;
   const wanted = entries.length ? (isLast() ? Infinity : at) : placeInAddress() ?? Infinity;
-  run = said.run;
-  drawHead(said);
+  const info = run = /** @type {RunInfo} */ (said.run);
+  drawHead(info, said);
   drawAsked(said.approvals);
   byId("player").hidden = false;
   if (hasMore) {
@@ -34,7 +41,7 @@ async function load() {
     drawEntries();
     go(wanted);
   }
-  if (run.status === "open") setTimeout(() => load().catch(complain), LOOK);
+  if (info.status === "open") setTimeout(() => load().catch(complain), LOOK);
 }
 
 function placeInAddress() {
@@ -44,43 +51,46 @@ function placeInAddress() {
 
 // what it is
 
-function drawHead({ usage, origin }) {
+/** @param {RunInfo} info @param {{ usage: Usage, origin?: { recording?: { date: string } } }} said */
+function drawHead(info, { usage, origin }) {
   const title = byId("title");
   title.className = "";
-  title.textContent = titleOf(run);
-  document.title = `${titleOf(run)} · Treadle`;
+  title.textContent = titleOf(info);
+  document.title = `${titleOf(info)} · Treadle`;
   byId("about").replaceChildren(...facts({
-    Status: mark(run.status), Recorded: origin?.recording?.date, Assistant: run.agent, Model: run.model, User: run.user,
-    Began: ago(run.opened_at * 1000), Used: usageInWords(usage),
-    Inside: run.parent ? element("a", { href: `/runs/${encodeURIComponent(run.parent)}` }, run.parent) : null,
-    Run: element("code", {}, run.run_id),
+    Status: mark(info.status), Recorded: origin?.recording?.date, Assistant: info.agent, Model: info.model, User: info.user,
+    Began: ago(info.opened_at * 1000), Used: usageInWords(usage),
+    Inside: info.parent ? element("a", { href: `/runs/${encodeURIComponent(info.parent)}` }, info.parent) : null,
+    Run: element("code", {}, info.run_id),
   }));
   byId("doings").replaceChildren(...[
-    isJob ? element("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(runId)}` }, "Its job") : null,
-    isJob || run.parent ? null : element("a", { class: "button", href: bench }, "Go on in the workbench"),
-    run.status === "open" && !isJob ? element("button", { type: "button", class: "quiet", onclick: cancel }, "Stop it") : null,
-    isJob || run.parent || ["open", "waiting"].includes(run.status) ? null
+    isJob ? element("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(runId)}` }, "Job") : null,
+    isJob || info.parent ? null : element("a", { class: "button", href: bench }, "Continue in the workbench"),
+    info.status === "open" && !isJob ? element("button", { type: "button", class: "quiet", onclick: cancel }, "Stop") : null,
+    isJob || info.parent || ["open", "waiting"].includes(info.status) ? null
       : element("button", { type: "button", class: "quiet", onclick: remove }, "Delete"),
-  ].filter(Boolean));
+  ].filter((each) => each !== null));
 }
 
 async function cancel() {
-  if (!await sure("Stop this run? What it has done stays done.", "Stop it")) return;
+  if (!await sure("Stop this run? What it has done stays.", "Stop")) return;
   await ask(`${path}/cancel`, {}).then(load).catch(complain);
 }
 
 async function remove() {
-  if (!await sure("Delete this run and everything that is kept of it? That can't be undone.", "Delete it")) return;
+  if (!await sure("Delete this run and everything that is kept of it? That can't be undone.", "Delete")) return;
   await ask(path, undefined, { method: "DELETE" }).then(() => location.assign("/runs"), complain);
 }
 
+/** @param {PendingCall[]} approvals */
 function drawAsked(approvals) {
   const place = byId("asked"), open = approvals.map(({ call_id }) => call_id);
-  for (const box of [...place.children]) if (box.dataset.call && !open.includes(box.dataset.call)) box.remove();
+  for (const box of place.querySelectorAll("[data-call]")) if (!open.includes(box.getAttribute("data-call") ?? "")) box.remove();
   for (const asked of approvals) if (!place.querySelector(`[data-call="${CSS.escape(asked.call_id)}"]`)) place.append(boxOf(asked));
   place.hidden = place.childElementCount === 0;
 }
 
+/** @param {PendingCall} asked */
 function boxOf(asked) {
   const box = boxFor(asked, async (said) => {
     await ask(`/api/runs/${encodeURIComponent(asked.run_id)}/approvals/${encodeURIComponent(asked.call_id)}`,
@@ -104,33 +114,34 @@ function drawEntries() {
       type: "button", class: "bare step-to", "data-kind": entry.kind, onclick: () => { pause(); go(index); },
     }, element("span", { class: "kind" }, kindOf(entry)), element("span", { class: "brief" }, inBrief(entry, reading))));
   }));
-  byId("slider").max = entries.length - 1;
+  slider.max = `${entries.length - 1}`;
 }
 
-/** Show an entry, and everything as it was then. */
+/** Show an entry, and everything as it was then. @param {number} index */
 function go(index) {
   at = Math.max(0, Math.min(index, entries.length - 1));
   if (!entries.length) return;
-  replay.show(at + 1);
+  replay?.show(at + 1);
   drawPlace();
   drawEntry(entries[at]);
   byId("then").scrollTop = byId("then").scrollHeight;
 }
 
 function drawPlace() {
-  const slider = byId("slider"), list = byId("entries"), words = `Entry ${at + 1} of ${entries.length}`;
-  slider.value = at;
+  const list = byId("entries"), words = `Entry ${at + 1} of ${entries.length}`;
+  slider.value = `${at}`;
   slider.setAttribute("aria-valuetext", `${words}: ${kindOf(entries[at])}`);
   byId("place").textContent = words;
   list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-  const current = list.children[at].firstChild;
+  const current = query(list, `li:nth-child(${at + 1}) > button`);
   current.setAttribute("aria-current", "step");
   list.scrollTop = current.offsetTop - list.clientHeight / 2;
-  for (const id of ["first", "back"]) byId(id).disabled = at === 0;
-  for (const id of ["next", "last"]) byId(id).disabled = isLast();
+  for (const button of [first, back]) button.disabled = at === 0;
+  for (const button of [next, last]) button.disabled = isLast();
   history.replaceState(null, "", `#entry-${at + 1}`);
 }
 
+/** @param {Entry} entry */
 function drawEntry(entry) {
   const { at: moment, ...rest } = entry, whole = JSON.stringify(rest, null, 2);
   byId("entry-title").textContent = `${at + 1}. ${kindOf(entry)}`;
@@ -140,6 +151,7 @@ function drawEntry(entry) {
       whole.length > LONGEST ? `${whole.slice(0, LONGEST)}\n… ${whole.length - LONGEST} more characters` : whole));
 }
 
+/** @param {number} moment */
 function since(moment) {
   const first = entries.find((each) => each.at)?.at ?? moment;
   return ` · ${(moment - first).toFixed(2)} s after the first`;
@@ -164,16 +176,20 @@ function pause() {
   byId("play").textContent = "Play";
 }
 
+/** @type {Record<string, () => number>} */
 const KEYS = { ArrowRight: () => at + 1, ArrowLeft: () => at - 1, Home: () => 0, End: () => entries.length - 1 };
 
+/** @param {KeyboardEvent} event */
 function typed(event) {
-  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select, dialog, pre, #then")) return;
-  if (event.key === " " && event.target === document.body) play();
+  const target = /** @type {Element} */ (event.target);
+  if (event.altKey || event.ctrlKey || event.metaKey || target.closest("input, textarea, select, dialog, pre, #then")) return;
+  if (event.key === " " && target === document.body) play();
   else if (KEYS[event.key]) step(KEYS[event.key]());
   else return;
   event.preventDefault();
 }
 
+/** @param {number} index */
 function step(index) {
   pause();
   go(index);
@@ -181,36 +197,37 @@ function step(index) {
 
 // forking it
 
-async function fork(event) {
+/** @param {SubmitEvent} event */
+async function forkRun(event) {
   event.preventDefault();
-  const said = [...new FormData(byId("fork"))].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
   byId("fork-said").textContent = "";
   try {
-    const { run_id } = await ask(`${path}/fork`, { at: entries[at].position, ...Object.fromEntries(said) });
+    const { run_id } = await ask(`${path}/fork`, { at: entries[at].position, ...Object.fromEntries(fieldsOf(fork)) });
     location.assign(`/?run=${encodeURIComponent(run_id)}`);
   } catch (error) {
-    byId("fork-said").textContent = error.message;
+    byId("fork-said").textContent = messageOf(error);
   }
 }
 
 async function drawModels() {
   const models = await ask("/api/models").catch(() => null);
-  if (models) fillModels(byId("fork-model"), models, "the same");
+  if (models) fillModels(byId("fork-model", HTMLSelectElement), models, "the same");
 }
 
+/** @param {Error} error */
 function complain(error) {
   byId("title").className = "";
   if (!run) byId("title").textContent = "Run";
-  byId("said").replaceChildren(element("p", { class: "notice bad" }, error.message));
+  byId("said").replaceChildren(element("p", { class: "notice bad" }, messageOf(error)));
 }
 
-byId("first").addEventListener("click", () => step(0));
-byId("back").addEventListener("click", () => step(at - 1));
-byId("next").addEventListener("click", () => step(at + 1));
-byId("last").addEventListener("click", () => step(entries.length - 1));
+first.addEventListener("click", () => step(0));
+back.addEventListener("click", () => step(at - 1));
+next.addEventListener("click", () => step(at + 1));
+last.addEventListener("click", () => step(entries.length - 1));
 byId("play").addEventListener("click", play);
-byId("slider").addEventListener("input", ({ target }) => step(Number(target.value)));
-byId("fork").addEventListener("submit", fork);
+slider.addEventListener("input", () => step(Number(slider.value)));
+fork.addEventListener("submit", forkRun);
 byId("forking").addEventListener("toggle", drawModels, { once: true });
 document.addEventListener("keydown", typed);
 await load().catch(complain);

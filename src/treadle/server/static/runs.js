@@ -4,29 +4,32 @@
 import { regularly } from "./bar.js";
 import { titleOf } from "./journal.js";
 import { mark } from "./states.js";
-import { ask, element } from "./treadle.js";
+import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
 import { ago, counted } from "./words.js";
 
 const OFTEN = 4000;    // milliseconds between two looks
 const PAUSE = 250;     // milliseconds without a key after which what was typed is searched for
-const AT_ONCE = 30;
-const byId = (id) => document.getElementById(id);
-const form = byId("picking"), list = byId("runs"), said = byId("said"), older = byId("older");
+const AT_ONCE = "30";
+const form = byId("picking", HTMLFormElement), list = byId("runs"), said = byId("said"), older = byId("older", HTMLButtonElement);
+const search = query(form, "[name=search]", HTMLInputElement);
+const [status, assistant] = ["status", "assistant"].map((name) => query(form, `[name=${name}]`, HTMLSelectElement));
+/** @type {Map<string, { info: RunInfo, node: HTMLElement }>} */
 const rows = new Map();  // by run: { info, node }
 let asking = new AbortController(), typing = 0, following = "";
 
 async function begin() {
   const wanted = new URLSearchParams(location.search);
+  /** @type {AssistantInfo[]} */
   const assistants = await ask("/api/assistants").catch(() => []);
-  form.elements.assistant.append(...assistants.map(({ name, title }) => element("option", { value: name }, title)));
-  for (const name of ["search", "status", "assistant"]) form.elements[name].value = wanted.get(name) ?? "";
-  for (const name of ["status", "assistant"]) if (form.elements[name].selectedIndex < 0) form.elements[name].value = "";
+  assistant.append(...assistants.map(({ name, title }) => element("option", { value: name }, title)));
+  for (const field of [search, status, assistant]) field.value = wanted.get(field.name) ?? "";
+  for (const field of [status, assistant]) if (field.selectedIndex < 0) field.value = "";
   await show();
 }
 
+/** @param {Record<string, string>} [more] */
 function picked(more = {}) {
-  const fields = [...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
-  return new URLSearchParams([...fields, ...Object.entries(more)]);
+  return new URLSearchParams([...fieldsOf(form), ...Object.entries(more)]);
 }
 
 /** What is asked for, from the newest on. */
@@ -35,6 +38,7 @@ async function show() {
   asking = new AbortController();
   history.replaceState(null, "", `${location.pathname}${picked().size ? `?${picked()}` : ""}`);
   await careful(async (signal) => {
+    /** @type {RunPage} */
     const { runs, more, next } = await ask(`/api/runs?${picked({ limit: AT_ONCE })}`, undefined, { signal });
     following = next;
     rows.clear();
@@ -48,12 +52,13 @@ async function show() {
 async function showOlder() {
   older.disabled = true;
   await careful(async (signal) => {
+    /** @type {RunPage} */
     const { runs, more, next } = await ask(`/api/runs?${picked({ limit: AT_ONCE, before: following })}`, undefined, { signal });
     following = next;
     const fresh = runs.filter(({ run_id }) => !rows.has(run_id));
     put(fresh);
-    list.append(...fresh.map(({ run_id }) => rows.get(run_id).node));
-    rows.get(fresh[0]?.run_id)?.node.querySelector("a").focus();
+    list.append(...nodesOf(fresh));
+    rows.get(fresh[0]?.run_id)?.node.querySelector("a")?.focus();
     older.hidden = !more;
     tell();
   });
@@ -63,14 +68,21 @@ async function showOlder() {
 /** Whatever is new or has changed, without a word: nobody is interrupted by it. */
 async function lookAgain() {
   const { signal } = asking;
+  /** @type {RunPage | null} */
   const news = await ask(`/api/runs?${picked({ limit: AT_ONCE })}`, undefined, { signal }).catch(() => null);
   if (!news || signal.aborted) return;
   const fresh = news.runs.filter(({ run_id }) => !rows.has(run_id));
   put(news.runs);
-  list.prepend(...fresh.map(({ run_id }) => rows.get(run_id).node));
+  list.prepend(...nodesOf(fresh));
   if (fresh.length) tell();
 }
 
+/** @param {RunInfo[]} runs */
+function nodesOf(runs) {
+  return runs.flatMap(({ run_id }) => rows.get(run_id)?.node ?? []);
+}
+
+/** @param {RunInfo[]} runs */
 function put(runs) {
   for (const info of runs) {
     const row = rows.get(info.run_id);
@@ -81,6 +93,7 @@ function put(runs) {
   }
 }
 
+/** @param {RunInfo} runInfo */
 function rowOf({ run_id, agent, model, user, title, status, updated_at, entries }) {
   return element("li", { class: "row-line" },
     element("a", { class: "title", href: `/runs/${encodeURIComponent(run_id)}` }, titleOf({ title, run_id })), mark(status),
@@ -95,9 +108,10 @@ function tell() {
   said.className = "soft small";
   said.textContent = amount
     ? `${counted(amount, "run")}${older.hidden ? "" : ", the newest"}.`
-    : picked().size ? "No run is like this." : "Nothing was asked yet.";
+    : picked().size ? "No matching runs." : "No runs yet.";
 }
 
+/** @param {(signal: AbortSignal) => Promise<void>} act */
 async function careful(act) {
   const { signal } = asking;
   try {
@@ -105,7 +119,7 @@ async function careful(act) {
   } catch (error) {
     if (signal.aborted) return;
     said.className = "notice bad";
-    said.textContent = error.message;
+    said.textContent = messageOf(error);
   }
 }
 
@@ -114,7 +128,7 @@ form.addEventListener("submit", (event) => {
   show();
 });
 form.addEventListener("change", show);
-form.elements.search.addEventListener("input", () => {
+search.addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(show, PAUSE);
 });

@@ -1,20 +1,17 @@
-// How the states of runs and jobs are named and marked, on every page the same.
+// How the states of runs and jobs are marked, on every page the same.
 
+import { stateName } from "./format.js";
 import { element } from "./treadle.js";
 
-const STATES = {
-  open: ["under way", "busy"], running: ["running", "busy"], pending: ["pending", ""],
-  waiting: ["waits for you", "warn"], answered: ["answered", "good"], completed: ["completed", "good"],
-  limit: ["at a limit", ""], failed: ["failed", "bad"], cancelled: ["cancelled", ""],
-};
+/** @type {Record<string, string>} */
+const KINDS = { open: "busy", running: "busy", waiting: "warn", answered: "good", completed: "good", failed: "bad" };
 
-/** A state as a mark. */
+/** A state as a mark. @param {string} state */
 export function mark(state) {
-  const [words, kind] = STATES[state] ?? [state, ""];
-  return element("span", { class: "mark", "data-kind": kind || null }, words);
+  return element("span", { class: "mark", "data-kind": KINDS[state] }, stateName(state));
 }
 
-/** A line of facts: names and what they are, without those that are nothing. */
+/** A line of facts: names and what they are, without those that are nothing. @param {Record<string, Child>} pairs */
 export function facts(pairs) {
   return Object.entries(pairs).filter(([, value]) => value != null && value !== "").map(([name, value]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value)));

@@ -3,7 +3,7 @@
 
 import { element } from "./treadle.js";
 
-/** Whether the person says yes. Escape is a no. */
+/** Whether the person says yes. Escape is a no. @param {string} question @param {string} yes @returns {Promise<boolean>} */
 export function sure(question, yes) {
   const dialog = element("dialog", { class: "sure", "aria-labelledby": "sure" }, element("form", { method: "dialog" },
     element("p", { id: "sure" }, question),

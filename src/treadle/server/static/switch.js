@@ -1,7 +1,7 @@
 // The switch between light and dark at the end of the bar of a page or a panel. What is chosen there is kept in this browser, and
 // theme.js has it hold on every page.
 
-import { element } from "./treadle.js";
+import { element, query } from "./treadle.js";
 
 const KEY = "treadle-theme";
 const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)");
@@ -35,4 +35,4 @@ function draw() {
 dark.addEventListener("change", draw);
 addEventListener("storage", draw);
 draw();
-document.querySelector(".bar").append(button);
+query(document, ".bar").append(button);

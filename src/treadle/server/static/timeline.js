@@ -1,31 +1,43 @@
 // When calls of one reply began and ended, as bars on a common line. Shown where there are several: one has nothing to compare to.
 
-import { lasting } from "./calls.js";
+import { lasting } from "./format.js";
 import { element } from "./treadle.js";
+
+/**
+ * @typedef {{ name: string, from: number, to: number | null, bar: HTMLElement, row: HTMLElement, took: HTMLElement }} Lane
+ */
 
 /** The time line of some calls. Moments are seconds; what is still running ends now. */
 export class Timeline {
-  #rows = new Map();  // by call: { name, from, to, state, bar, row, took }
+  /** @type {Map<string, Lane>} */
+  #rows = new Map();  // by call
   #list = element("div", { class: "lanes" });
   #scale = element("div", { class: "scale small soft", "aria-hidden": "true" });
   #latest = 0;
 
   node = element("figure", { class: "timeline", role: "img", hidden: true }, this.#list, this.#scale);
 
+  /** @param {string} id @param {string} name @param {number} at */
   begin(id, name, at) {
-    if (this.#rows.has(id)) return;
+    const known = this.#rows.get(id);
+    if (known) return known;
     const bar = element("span", { class: "stretch" }), took = element("span", { class: "took" });
     const row = element("div", { class: "lane" },
       element("span", { class: "name" }, name), element("span", { class: "track" }, bar), took);
-    this.#rows.set(id, { name, from: at, to: null, bar, row, took });
+    /** @type {Lane} */
+    const lane = { name, from: at, to: null, bar, row, took };
+    this.#rows.set(id, lane);
     this.#list.append(row);
     this.draw(at);
+    return lane;
   }
 
-  /** It came back after so many seconds. `at` is when, where that is known; one that never began counts from then. */
+  /**
+   * It came back after so many seconds. `at` is when, where that is known; one that never began counts from then.
+   * @param {string} id @param {string} name @param {number} seconds @param {{ at: number, isFine: boolean }} given
+   */
   end(id, name, seconds, { at, isFine }) {
-    if (!this.#rows.has(id)) this.begin(id, name, at - seconds);
-    const row = this.#rows.get(id);
+    const row = this.begin(id, name, at - seconds);
     row.to = row.from + seconds;
     row.row.dataset.state = isFine ? "done" : "failed";
     this.draw(row.to);
@@ -37,6 +49,7 @@ export class Timeline {
     this.draw(this.#latest);
   }
 
+  /** @param {number} now */
   draw(now) {
     this.#latest = Math.max(this.#latest, now);
     const rows = [...this.#rows.values()], first = Math.min(...rows.map(({ from }) => from));
@@ -54,6 +67,7 @@ export class Timeline {
   }
 }
 
+/** @param {Lane} lane @param {number} first */
 function inWords({ name, from, to }, first) {
   const began = `${name} from ${(from - first).toFixed(1)}`;
   return to === null ? `${began} s on` : `${began} to ${(to - first).toFixed(1)} s`;

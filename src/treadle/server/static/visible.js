@@ -29,34 +29,40 @@ const PUNCTUATION = /[\u2024\u2044\u2215\u29f8\u2236\ua789\ufe52\ufe68\uff0e\uff
 const LINES = /\n[ \t]*(?:\n[ \t]*){4,}/gu, BLANKS = /[ \t\u3000]{41,}/gu;
 const MOST_CHARACTERS = 2_000, MOST_LINES = 30;  // of a value in a card, before somebody wants all of it
 
-/** The text with everything in it to be seen, on as many lines as it has, but for blank ones of which there are many. */
+/**
+ * The text with everything in it to be seen, on as many lines as it has, but for blank ones of which there are many.
+ * @param {string} text
+ */
 export function visible(text) {
   return escaped(text)
     .replace(LINES, (found) => `\n[${found.split("\n").length - 2} blank lines]\n`)
     .replace(BLANKS, (found) => `[${found.length} blanks]`);
 }
 
-/** The text with what hides or passes for something else as \uXXXX; in JSON, the same value. */
+/** The text with what hides or passes for something else as \uXXXX; in JSON, the same value. @param {string} text */
 export function escaped(text) {
   return (/[^\u0000-\u007f]/u.test(text) ? text.replace(/\S+/gu, unmask) : text).replace(HIDDEN, escape);
 }
 
+/** @param {string} found */
 function escape(found) {
   return [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 }
 
+/** @param {string} token */
 function unmask(token) {
   const hasAscii = SCRIPTS[0].test(token);
   const text = token.replace(/[\p{L}\p{N}]+/gu, (word) => unmaskWord(word, hasAscii));
   return hasAscii ? text.replace(PUNCTUATION, escape) : text;
 }
 
+/** @param {string} word @param {boolean} hasAscii */
 function unmaskWord(word, hasAscii) {
   const isMixed = SCRIPTS.filter((script) => script.test(word)).length > 1;
   return isMixed || (hasAscii && ONLY_PASSING.test(word)) ? word.replace(PASSING, escape) : word;
 }
 
-/** As much of a visible text as a card shows at first, and how much of it that leaves out. */
+/** As much of a visible text as a card shows at first, and how much of it that leaves out. @param {string} text */
 export function excerpt(text) {
   let end = Math.min(text.length, MOST_CHARACTERS);
   for (let at = -1, lines = 0; (at = text.indexOf("\n", at + 1)) >= 0 && at < end;) if (++lines === MOST_LINES) end = at;

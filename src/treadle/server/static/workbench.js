@@ -4,20 +4,22 @@
 import { countApprovals } from "./bar.js";
 import { Chat } from "./chat.js";
 import { choosing } from "./choosing.js";
-import { eventsOf, inRuns, pathOf } from "./durable.js";
+import { eventsOf, inOneRun, inRuns, pathOf } from "./durable.js";
 import { turnsOf } from "./journal.js";
 import { modelPicker } from "./models.js";
 import { recordings } from "./recordings.js";
-import { ask, element, question } from "./treadle.js";
+import { ask, byId, element, question } from "./treadle.js";
 
-const byId = (id) => document.getElementById(id);
 const wanted = new URLSearchParams(location.search);
-let assistant = null, loads = 0;
+/** @type {AssistantInfo | null} */
+let assistant = null;
+let loads = 0;
 
-const models = modelPicker(byId("model"), byId("notices"));
+const models = modelPicker(byId("model", HTMLSelectElement), byId("notices"));
 const choice = choosing({ chosen }), recorded = recordings();
 const talk = new Chat(byId("chat"), {
   ...inRuns(() => ({ assistant: assistant?.name, ...models.chosen() })),
+  ...inOneRun(open),
   edits: true,
   known: remember,
   missed: open,
@@ -26,13 +28,14 @@ const talk = new Chat(byId("chat"), {
   changed,
 });
 
+/** @param {AssistantInfo} picked */
 function chosen(picked) {
   assistant = picked;
   talk.questions(picked.questions);
   draw();
 }
 
-/** What can only begin in a panel goes on there, with the question. */
+/** What can only begin in a panel goes on there, with the question. @param {string} message */
 function toPanel(message) {
   if (!assistant?.only_panel || talk.runId) return false;
   location.assign(`${assistant.panel}?question=${encodeURIComponent(message)}`);
@@ -45,16 +48,16 @@ function changed() {
 }
 
 function draw() {
-  const { runId } = talk, subject = byId("subject");
+  const { runId } = talk, journal = byId("journal", HTMLAnchorElement), subject = byId("subject");
   byId("anew").hidden = talk.isEmpty;
-  byId("journal").hidden = !runId;
-  if (runId) byId("journal").href = `/runs/${encodeURIComponent(runId)}`;
+  journal.hidden = !runId;
+  if (runId) journal.href = `/runs/${encodeURIComponent(runId)}`;
   subject.hidden = talk.isEmpty || !assistant;
   subject.replaceChildren(element("strong", {}, assistant?.title ?? ""), assistant?.panel
-    ? element("a", { class: "small", href: assistant.panel }, "Its panel") : "");
+    ? element("a", { class: "small", href: assistant.panel }, `Open in ${assistant.title}`) : "");
 }
 
-/** Have the address say which run is shown. */
+/** Have the address say which run is shown. @param {string | null} runId */
 function remember(runId) {
   const url = new URL(location.href);
   url.search = runId ? `?run=${encodeURIComponent(runId)}` : assistant ? `?assistant=${encodeURIComponent(assistant.name)}` : "";
@@ -62,7 +65,7 @@ function remember(runId) {
   draw();
 }
 
-/** Show a run: as its journal tells it; one that is under way as it happens. */
+/** Show a run: as its journal tells it; one that is under way as it happens. @param {string} runId */
 async function open(runId) {
   const mine = ++loads, { run, entries, approvals } = await ask(pathOf(runId));
   if (mine !== loads) return;
@@ -78,6 +81,7 @@ function begin() {
   remember(null);
 }
 
+/** @param {Error} error */
 function complain({ message }) {
   byId("notices").append(element("p", { class: "notice bad", role: "alert" }, message));
 }
@@ -86,5 +90,6 @@ byId("anew").addEventListener("click", begin);
 models.load();
 recorded.load();
 await choice.load(wanted.get("assistant")).catch(complain);
-if (wanted.get("run")) await open(wanted.get("run")).catch(complain);
+const run = wanted.get("run");
+if (run) await open(run).catch(complain);
 if (question()) talk.fill(question());

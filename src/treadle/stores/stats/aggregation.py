@@ -74,6 +74,15 @@ def reset_stats(connection: Connection, words: SqlDialect = SQLITE_DIALECT) -> N
             connection.execute(statement)
 
 
+def shadow_stats(connection: Connection) -> None:
+    """Hide the tables of a SQLite file behind copies in memory, for this connection, where its disk can't be written."""
+    connection.execute("PRAGMA temp_store=MEMORY")
+    tables = connection.execute("SELECT name, sql FROM main.sqlite_master WHERE type = 'table' AND name LIKE 'stats!_%' ESCAPE '!'")
+    for name, sql in tables.fetchall():
+        connection.execute(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
+        connection.execute(f"INSERT INTO temp.{name} SELECT * FROM main.{name}")  # noqa: S608 - our own names
+
+
 @contextmanager
 def _transaction(connection: Connection, words: SqlDialect) -> Generator[None]:
     """Open a transaction with exclusive access to `stats_new`: other updates wait, and so does a run whose status changes."""

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from treadle.stores.database import Database
-from treadle.stores.stats.aggregation import ProgressCallback, reset_stats, update_stats
+from treadle.stores.database import Connection, Database
+from treadle.stores.stats.aggregation import ProgressCallback, reset_stats, shadow_stats, update_stats
 from treadle.stores.stats.reporting import build_report, empty_report
 from treadle.stores.stats.values import StatsQuery, StatsReport
 
@@ -23,10 +23,18 @@ class DatabaseStats:
             return await asyncio.to_thread(self._query, question, anew, told)
 
     def _query(self, question: StatsQuery, anew: bool, told: ProgressCallback | None) -> StatsReport:
-        words = self._database.words
+        from sqlite3 import OperationalError
+
         with self._database.apart() as connection:
-            if anew:
-                reset_stats(connection, words)
-            return build_report(
-                connection, question, update_stats(connection, told, words=words, cipher=self._database.cipher), words
-            )
+            try:
+                unread = self._update(connection, anew, told)
+            except OperationalError:  # the disk is full or read-only; PostgreSQL raises other errors
+                shadow_stats(connection)
+                unread = self._update(connection, anew, told)
+            return build_report(connection, question, unread, self._database.words)
+
+    def _update(self, connection: Connection, anew: bool, told: ProgressCallback | None) -> int:
+        words = self._database.words
+        if anew:
+            reset_stats(connection, words)
+        return update_stats(connection, told, words=words, cipher=self._database.cipher)

@@ -9,11 +9,13 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import DEVNULL
 from time import monotonic
 from typing import BinaryIO
 
 from treadle.guard.redaction import Redactor
 from treadle.sandbox.bubblewrap import is_within
+from treadle.sandbox.launch import start_process
 from treadle.sandbox.output import CommandOutput
 from treadle.sandbox.process import end_process, read_output
 from treadle.sandbox.values import CommandResult
@@ -59,16 +61,9 @@ class HostPrograms:
     ) -> CommandResult:
         """Run a program and return its result. It has no terminal, so it can't prompt."""
         kept, begun, late = CommandOutput(OUTPUT), monotonic(), False
-        process = await asyncio.create_subprocess_exec(
-            *line,
-            stdin=stdin or asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-            env={**self._env, **(env or {})},
-            cwd=cwd,
-        )
-        reading = asyncio.create_task(read_output(process, kept, "", None))
+        source = DEVNULL if stdin is None else stdin.fileno()
+        process = start_process(line, env={**self._env, **(env or {})}, cwd=cwd, stdin=source)
+        reading = asyncio.create_task(read_output(process, kept, None))
         try:
             async with asyncio.timeout(seconds):
                 await process.wait()

@@ -14,7 +14,7 @@ import httpx2
 from treadle.guard.addresses import NOT_AN_ADDRESS, classify_address
 from treadle.http_guard.origins import HttpOrigin, parse_target
 from treadle.http_guard.problems import HttpProblem, TargetNotAllowed
-from treadle.http_guard.resolver import PRIVATE_KINDS, HostLookup, check_addresses
+from treadle.http_guard.resolver import HostLookup, check_addresses, is_local_host, is_localhost
 from treadle.toolsets.mcp.server import McpServer
 
 LOCALHOST_ADDRESSES = ("127.0.0.1", "::1")  # what localhost is, whatever a name server says
@@ -61,17 +61,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return addresses
 
 
-def is_local_host(host: str) -> bool:
-    """Return whether a host is written as one of this machine or its network, so that its use is intended."""
-    return _is_localhost(host) or classify_address(host) in PRIVATE_KINDS
-
-
-def _is_localhost(host: str) -> bool:
-    return host == "localhost" or host.endswith(".localhost")
-
-
 async def _resolve(to: HttpOrigin, lookup: HostLookup) -> Sequence[str]:
-    if _is_localhost(to.host):
+    if is_localhost(to.host):
         return LOCALHOST_ADDRESSES
     return await lookup(to.host, to.port) if classify_address(to.host) == NOT_AN_ADDRESS else (to.host,)
 

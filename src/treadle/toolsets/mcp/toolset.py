@@ -215,7 +215,7 @@ def _import_connection() -> "type[McpConnection]":
     try:
         from treadle.toolsets.mcp.connection import McpConnection
     except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in ("mcp", "mcp_types"):
+        if error.name and error.name.partition(".")[0] in ("anyio", "mcp", "mcp_types"):  # it comes with mcp, and is imported first
             raise SettingsError("Tools of MCP servers need the package mcp: pip install 'treadle[mcp]'") from error
         raise
     return McpConnection

@@ -1,6 +1,6 @@
 """Authentication: the user's credentials, put into a request where the document wants them. No model sees any of it.
 
-A credential is found by the name of its scheme, or by its kind; a toolset may map names to others.
+A credential is found by the name of its scheme, or by its kind; a toolset may map names to others, and then uses no others.
 """
 
 from binascii import b2a_base64
@@ -14,6 +14,14 @@ from treadle.core.errors import ToolProblem
 from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
 
 BEARER = ("bearer", "token")
+
+
+class CredentialMissing(ToolProblem):
+    """A call needs a credential that its caller doesn't have. `schemes` are the names of those that would do."""
+
+    def __init__(self, schemes: tuple[str, ...], wanted: str) -> None:
+        super().__init__(f"This needs the person to be signed in ({wanted}), and they aren't. Tell them to; nothing was sent.")
+        self.schemes = schemes
 
 
 class SecurityScheme(Struct, frozen=True):
@@ -38,14 +46,14 @@ class RequestCredentials(Struct, frozen=True):
 
 
 class SecuritySchemes:
-    """The schemes of a document. `names` maps schemes, or kinds, to the names of credentials here."""
+    """The schemes of a document. `names` maps schemes, or kinds, to the names of credentials here; None: each has its own name."""
 
-    def __init__(self, document: OpenApiDocument, names: Mapping[str, str]) -> None:
+    def __init__(self, document: OpenApiDocument, names: Mapping[str, str] | None) -> None:
         told = object_or_empty(object_or_empty(document.root.get("components")).get("securitySchemes"))
         self._schemes = {name: _parse_scheme(name, document.followed(each)) for name, each in told.items()}
         self._default = document.root.get("security")
         self._names = names
-        kinds = [] if self._schemes else [kind for kind in names if kind in (*BEARER, "basic")]
+        kinds = [] if self._schemes else [kind for kind in names or () if kind in (*BEARER, "basic")]
         self._undescribed = tuple([(SecurityScheme(kind, kind),) for kind in kinds])
 
     @property
@@ -73,12 +81,12 @@ class SecuritySchemes:
         if not wanted:
             return RequestCredentials()
         named = " or ".join(dict.fromkeys([" and ".join([scheme.name for scheme in group]) for group in wanted]))
-        raise ToolProblem(f"This needs the person to be signed in ({named}), and they aren't. Tell them to; nothing was sent.")
+        raise CredentialMissing(tuple(dict.fromkeys([scheme.name for group in wanted for scheme in group])), named)
 
     def _find_credential(self, scheme: SecurityScheme, credentials: Mapping[str, str]) -> str:
         """Return the credential for a scheme: by the configured names, else by its own name, else by its kind."""
         kinds = BEARER if scheme.kind == "bearer" else (scheme.kind,)
-        if self._names:
+        if self._names is not None:
             names = [self._names[each] for each in (scheme.name, *kinds) if each in self._names]
         else:
             names = [scheme.name, *kinds]

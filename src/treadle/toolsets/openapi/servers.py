@@ -31,4 +31,6 @@ def _check_address(address: str) -> str:
         return str(parse_target(address)).partition("?")[0].rstrip("/")
     except TargetNotAllowed:
         named = f"names the server {address!r}" if address.strip("/") else "doesn't say where its server is"
-        raise SettingsError(f"The OpenAPI document {named}: give a whole address as base_url='https://…'.") from None
+        raise SettingsError(
+            f"The OpenAPI document {named}: give a whole address, as base_url='https://…' or --openapi-server https://…."
+        ) from None

@@ -63,7 +63,8 @@ def openapi_tools(
     effects      the effect of operations where their method is misleading: `{"search_*": "read"}`, globs likewise
     keyed        operations whose server honours the `Idempotency-Key` header, as globs likewise; they are repeated after a crash
     retry        the retry policy of operations after a crash where their method is misleading: `{"PUT /counter": "once"}`
-    credentials  which credential of the caller is used for a security scheme, or for `bearer`, `basic`, `api_key`
+    credentials  which credential of the caller is used for a security scheme, or for `bearer`, `basic`, `api_key`, and no
+                 other; by default the one that is called like the scheme, or its kind
     headers      sent with every request, such as the version of an API
     trust        whether results are trusted
     paging       whether tools of lists can fetch several pages at once
@@ -76,7 +77,7 @@ def openapi_tools(
     terms = OpenApiOptions(name, base_url, effects or {}, tuple(keyed), retry or {}, tuple(only), paging, trust)
     reach = ClientOptions(tuple(origins), private, timeout, limit, lookup)
     reach.client(())  # says now if it makes no sense
-    return OpenApiTools(_load_given(document), terms, reach, credentials or {}, headers or {})
+    return OpenApiTools(_load_given(document), terms, reach, credentials, headers or {})
 
 
 class ClientOptions(Struct, frozen=True):
@@ -105,7 +106,7 @@ class OpenApiTools:
         given: OpenApiDocument | str,
         terms: OpenApiOptions,
         reach: ClientOptions,
-        credentials: Mapping[str, str],
+        credentials: Mapping[str, str] | None,
         headers: Mapping[str, str],
     ) -> None:
         self._address = given if isinstance(given, str) else ""

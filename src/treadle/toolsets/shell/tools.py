@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.tool import ToolResult
+from treadle.guard.shell_parser import UnclearCommand, check_commands, parse_commands
 from treadle.sandbox.bubblewrap import ENVIRONMENT
 from treadle.sandbox.environments import ENVIRONMENTS, find_base_pythons
 from treadle.sandbox.runner import run_command
-from treadle.sandbox.shell_parser import UnclearCommand, check_commands, parse_commands
 from treadle.sandbox.values import Bounds, SandboxMissing, SandboxSpec
 from treadle.tools.tool import tool
 from treadle.toolsets.functions import FunctionToolset

@@ -83,7 +83,9 @@ def _build_grouped(files: WorkspaceFiles, finder: Finder) -> list[Any]:
     return [*changing, found.search, found.navigate]
 
 
-def _add_preview(changes: FunctionTool[..., str], shows: FunctionTool[..., str], files: WorkspaceFiles) -> FunctionTool[..., str]:
+def _add_preview(
+    changes: FunctionTool[..., str, Any], shows: FunctionTool[..., str, Any], files: WorkspaceFiles
+) -> FunctionTool[..., str, Any]:
     """Add a preview to a tool: the same function on files that only report what would change. The seal is taken before the diff."""
 
     def preview(ctx: RunContext[Any], **arguments: Any) -> Preview:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from treadle import SettingsError
 from treadle.assistants.guidance.store.addresses import PostgresServer, SqliteFile, parse_store_address
+from treadle.errors import SettingsError
 
 
 @pytest.mark.parametrize(

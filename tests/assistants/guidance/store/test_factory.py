@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from assistants.guidance.store.stage import SPEC, WHY, keeping
-from treadle import SettingsError
 from treadle.assistants.guidance.store import StoreError, open_store
 from treadle.assistants.guidance.store import store as store_module
+from treadle.errors import SettingsError
 
 MISSING = """
 import asyncio, sys
@@ -93,11 +93,11 @@ def test_an_address_that_makes_no_sense_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("package", "address"),
+    ("package", "given"),
     [("sqlalchemy", "p.db"), ("alembic", "p.db"), ("aiosqlite", "p.db"), ("psycopg", "postgresql://localhost/p")],
 )
-def test_where_a_package_is_missing_a_sentence_says_how_to_get_it(package, address, tmp_path):
-    script = MISSING.format(package=package, address=address)
+def test_where_a_package_is_missing_a_sentence_says_how_to_get_it(package, given, tmp_path):
+    script = MISSING.format(package=package, address=given)
     said = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert said.returncode
     assert f"Projects are kept with {package}, not installed here: pip install 'treadle[guidance]'" in said.stderr

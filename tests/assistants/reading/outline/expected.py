@@ -20,7 +20,7 @@ doc: Keeps stock / in rows.
 27-27 variable a | a, b
 27-27 variable b | a, b
 28-28 type Item | type Item = str | int
-32-57 class Shelf | class Shelf(Base, metaclass=Meta) {above: Where stock lies.} {doc: A shelf. It has rows.} {with: @final @named("shelf")} {uses: MOST Kind os regex NAME}
+32-57 class Shelf | class Shelf(Base, metaclass=Meta) {above: Where stock lies.} {doc: A shelf.} {with: @final @named("shelf")} {uses: MOST Kind os regex NAME}
  37-37 field size | size: int = 0 (number)
  38-38 field __slots__ | __slots__ = () (array)
  40-42 method full | def full(self) -> bool {beside: or nearly} {with: @property} {uses: rows MOST}

@@ -1,18 +1,18 @@
 // The panel of the coding assistant: joins the list of jobs, the form that begins one, and the job that is looked at.
 
-import { ask, question } from "/static/treadle.js";
+import { ask, byId, question } from "/static/treadle.js";
 import { form } from "./form.js";
 import { job as shown } from "./job.js";
 import { jobs } from "./jobs.js";
 import { tabs } from "./tabs.js";
 
-const byId = (id) => document.getElementById(id);
 
 const pages = tabs();
 const one = shown({ reveal: pages.show, changed: () => list.draw(one.id), begun: open });
 const list = jobs({ open });
 const beginning = form({ begun: open });
 
+/** @param {string} id */
 function open(id) {
   remember(id);
   byId("start").hidden = true;
@@ -37,7 +37,7 @@ function anew() {
   byId("start-title").focus();
 }
 
-/** Have the address say which job is shown, so that it is there again when the page is. */
+/** Have the address say which job is shown, so that it is there again when the page is. @param {string} id */
 function remember(id) {
   const url = new URL(location.href);
   url.searchParams.delete("question");

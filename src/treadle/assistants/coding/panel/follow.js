@@ -1,12 +1,15 @@
 // The form in which a follow-up is begun: a new job that goes on from the one that is shown.
 
-import { ask } from "/static/treadle.js";
+import { ask, byId, messageOf, query } from "/static/treadle.js";
 
-const byId = (id) => document.getElementById(id);
 
-/** Have it work. `path()` is where it is posted, `begun(id)` hears of the job. `open()` shows it, `close()` forgets what was written. */
+/**
+ * Have it work. `path()` is where it is posted, `begun(id)` hears of the job. `open()` shows it, `close()` forgets what was written.
+ * @param {{ path: () => string, begun: (id: string) => void }} given
+ */
 export function followUp({ path, begun }) {
-  const form = byId("follow"), what = byId("follow-what"), said = byId("follow-said"), [go] = form.querySelectorAll("button");
+  const form = byId("follow"), said = byId("follow-said"), [go] = form.querySelectorAll("button");
+  const what = byId("follow-what", HTMLTextAreaElement);
 
   const open = () => {
     form.hidden = false;
@@ -27,14 +30,14 @@ export function followUp({ path, begun }) {
       close();
       begun(job.id);
     } catch (error) {
-      said.textContent = error.message;
+      said.textContent = messageOf(error);
     } finally {
       go.disabled = false;
     }
   });
   byId("no-follow").addEventListener("click", () => {
     close();
-    document.querySelector("[data-does=follow]").focus();
+    query(document, "[data-does=follow]").focus();
   });
   return { open, close };
 }

@@ -1,20 +1,23 @@
 // What begins a job: the kind of work, the folder, and what is wanted. It also says how a folder is named, where none is.
 
-import { ask, element } from "/static/treadle.js";
+import { ask, byId, element, messageOf, query } from "/static/treadle.js";
 
+/** @type {Record<string, [string, string, boolean]>} */
 const WORDS = {  // of each kind: the label, what helps, whether it has to be there
-  debug: ["What goes wrong?", "Left empty, the failing tests say it.", false],
+  debug: ["What goes wrong?", "Leave empty to start from the failing tests.", false],
   build: ["What should be built?", "As you would tell a colleague: what it does, and how one sees that it is done.", true],
   review: ["What is the change for?", "Optional.", false],
   triage: ["What goes wrong?", "What you saw, and since when. A log or a stack trace helps most.", true],
 };
 const SETTINGS = '[assistants.coding]\nworkspaces = ["~/projects/shop"]';
-const ANY = "A project on this machine, best a git repository. Your treadle.toml can name those that you use often.";
+const ANY = "A folder on this computer, ideally a git repository. Your treadle.toml can name the ones you use often.";
 const MISSING = "treadle.toml names it, but it isn't there.";
+/** @type {Workspaces} */
 const NONE = { workspaces: [], missing: [], any: false };
-const byId = (id) => document.getElementById(id);
+const what = byId("what", HTMLTextAreaElement), log = byId("log", HTMLTextAreaElement), branch = byId("branch", HTMLInputElement);
+const [go, sampleButton] = ["go", "sample"].map((id) => byId(id, HTMLButtonElement));
 
-/** Have the form work. `begun(id)` hears of a job that has begun. */
+/** Have the form work. `begun(id)` hears of a job that has begun. @param {{ begun: (id: string) => void }} given */
 export function form({ begun }) {
   const look = async (chosen = "") => {
     const found = await ask("/api/coding/workspaces").catch(({ message }) => ({ ...NONE, problem: message }));
@@ -24,47 +27,48 @@ export function form({ begun }) {
 
   const begin = async () => {
     const body = {
-      kind: kind(), workspace: byId("workspace").value.trim(), what: byId("what").value,
-      ...(isFor("log") ? { log: byId("log").value } : {}), ...(isFor("branch") ? { branch: byId("branch").value.trim() } : {}),
+      kind: kind(), workspace: workspace()?.value.trim(), what: what.value,
+      ...(isFor(log) ? { log: log.value } : {}), ...(isFor(branch) ? { branch: branch.value.trim() } : {}),
     };
-    const missing = [byId("workspace"), byId("what")].find((field) => field.required && !field.value.trim());
+    const missing = [workspace(), what].find((field) => field?.required && !field.value.trim());
     if (missing) return refuse(missing);
     const { job } = await ask("/api/coding/jobs", body);
-    for (const id of ["what", "log", "branch"]) byId(id).value = "";
+    for (const field of [what, log, branch]) field.value = "";
     begun(job.id);
   };
 
-  const sample = async () => {
-    const { workspace, kind: wanted, what } = await ask("/api/coding/sample", {});
-    await look(workspace);
-    choose(wanted);
-    byId("what").value = what;
-    byId("go").focus();
+  const fillSample = async () => {
+    const sample = await ask("/api/coding/sample", {});
+    await look(sample.workspace);
+    choose(sample.kind);
+    what.value = sample.what;
+    go.focus();
   };
 
   byId("begin").addEventListener("submit", (event) => {
     event.preventDefault();
     careful(begin);
   });
-  byId("sample").addEventListener("click", () => careful(sample));
+  sampleButton.addEventListener("click", () => careful(fillSample));
   byId("kinds").addEventListener("change", drawKind);
   drawKind();
   return { look, fill };
 }
 
-/** The question that somebody came with. */
+/** The question that somebody came with. @param {string} words */
 function fill(words) {
   if (!words) return;
   choose("triage");
-  byId("what").value = words;
+  what.value = words;
 }
 
 function kind() {
-  return byId("begin").elements.kind.value;
+  return query(document, "#begin [name=kind]:checked", HTMLInputElement).value;
 }
 
+/** @param {string} wanted */
 function choose(wanted) {
-  byId("begin").elements.kind.value = wanted;
+  query(document, `#begin [name=kind][value="${CSS.escape(wanted)}"]`, HTMLInputElement).checked = true;
   drawKind();
 }
 
@@ -72,18 +76,27 @@ function drawKind() {
   const [label, help, isNeeded] = WORDS[kind()];
   byId("what-label").textContent = label;
   byId("what-help").textContent = help;
-  byId("what").required = isNeeded;
-  for (const part of byId("begin").querySelectorAll("[data-for]")) part.hidden = !part.dataset.for.split(" ").includes(kind());
+  what.required = isNeeded;
+  for (const part of byId("begin").querySelectorAll("[data-for]")) {
+    part.toggleAttribute("hidden", !part.getAttribute("data-for")?.split(" ").includes(kind()));
+  }
 }
 
-function isFor(id) {
-  return !byId(id).closest("[data-for]").hidden;
+/** Whether a field is for the kind of work that is chosen. @param {HTMLElement} field */
+function isFor(field) {
+  return !field.closest("[data-for]")?.hasAttribute("hidden");
 }
 
 // the folder: a list where only these may be chosen, a field where others may be written too
 
+/** @returns {HTMLInputElement | HTMLSelectElement | null} */
+function workspace() {
+  return document.querySelector("#workspace");
+}
+
+/** @param {Workspaces} workspaces @param {string} chosen */
 function drawPlace({ workspaces, any }, chosen) {
-  const before = chosen || byId("workspace")?.value || workspaces[0]?.path || "";
+  const before = chosen || workspace()?.value || workspaces[0]?.path || "";
   const options = workspaces.map(({ path, is_sample: isSample }) =>
     element("option", { value: path, selected: path === before }, isSample ? `${path} (sample)` : path));
   const field = any
@@ -93,42 +106,45 @@ function drawPlace({ workspaces, any }, chosen) {
       options);
   byId("place").replaceChildren(element("label", { for: "workspace" }, "Folder"), field,
     ...(any ? [element("datalist", { id: "workspaces" }, options)] : []),
-    element("span", { class: "soft", id: "place-help" }, any ? ANY : "These are the folders that it may work in."));
-  byId("go").disabled = !any && !workspaces.length;
+    element("span", { class: "soft", id: "place-help" }, any ? ANY : "The folders it may work in."));
+  go.disabled = !any && !workspaces.length;
 }
 
+/** @param {Workspaces} workspaces */
 function drawNotices({ workspaces, missing, any, problem }) {
   byId("notices").replaceChildren(...[
     problem ? element("div", { class: "notice bad" }, element("p", {}, problem)) : null,
     missing.length ? element("div", { class: "notice warn" }, element("p", {}, `${missing.join(", ")}: ${MISSING}`)) : null,
     problem || workspaces.length ? null : unnamed(any),
-  ].filter(Boolean));
+  ].filter((each) => each !== null));
 }
 
-/** How a folder is named, for whoever has named none. */
+/** How a folder is named, for whoever has named none. @param {boolean} any */
 function unnamed(any) {
   const words = any
     ? "Write the path of a project below, or name those that you work in often in your treadle.toml:"
-    : "No folder was named here yet. Whoever runs this server can name those that may be worked in, in their treadle.toml:";
+    : "No folder is configured yet. The administrator of this server can name the allowed ones in treadle.toml:";
   return element("div", { class: "notice" }, element("p", {}, words), element("pre", { tabindex: "0" }, SETTINGS),
-    element("p", {}, "Or begin with a sample: a small project of your own, with a bug to mend."));
+    element("p", {}, "Or start with a sample: a small project of your own, with a bug to fix."));
 }
 
 // what goes wrong
 
+/** @param {() => Promise<unknown>} act */
 async function careful(act) {
-  const buttons = [byId("go"), byId("sample")], before = buttons.map(({ disabled }) => disabled);
+  const buttons = [go, sampleButton], before = buttons.map(({ disabled }) => disabled);
   byId("begin-said").textContent = "";
   for (const button of buttons) button.disabled = true;
   try {
     await act();
   } catch (error) {
-    byId("begin-said").textContent = error.message;
+    byId("begin-said").textContent = messageOf(error);
   } finally {
-    buttons.forEach((button, at) => { button.disabled = before[at] && !byId("workspace").value; });
+    buttons.forEach((button, at) => { button.disabled = before[at] && !workspace()?.value; });
   }
 }
 
+/** @param {HTMLElement} field */
 function refuse(field) {
   byId("begin-said").textContent = field.id === "what" ? "Say in a few words what is wanted." : "Say in which folder.";
   field.focus();

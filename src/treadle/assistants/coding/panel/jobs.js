@@ -1,13 +1,15 @@
 // The jobs, newest first, each with how it stands. Kept up to date while the page is looked at.
 
-import { ask, element, fill } from "/static/treadle.js";
+import { ask, byId, element, fill, query } from "/static/treadle.js";
 import { ago, counted } from "/static/words.js";
 import { KINDS, nameOf, stateOf } from "./words.js";
 
 const OFTEN = 3_000, SELDOM = 15_000;  // milliseconds between two looks, while something is under way and otherwise
-const byId = (id) => document.getElementById(id);
 
-/** Have the list work. `open(id)` shows a job. `draw(id)` looks at them again, and marks the one that is shown. */
+/**
+ * Have the list work. `open(id)` shows a job. `draw(id)` looks at them again, and marks the one that is shown.
+ * @param {{ open: (id: string) => void }} given
+ */
 export function jobs({ open }) {
   let current = "", draws = 0, timer = 0;
 
@@ -32,10 +34,12 @@ export function jobs({ open }) {
   return { draw, fold: () => fold(false) };
 }
 
+/** @param {boolean} isOpen */
 function fold(isOpen) {
   byId("fold").setAttribute("aria-expanded", `${isOpen}`);
 }
 
+/** @param {{ jobs: CodingJob[], more: boolean }} given @param {string} current @param {(id: string) => void} open */
 function show({ jobs: all, more }, current, open) {
   const amount = all.length ? `${counted(all.length, "job")}${more ? ", and older ones" : ""}` : "No jobs yet";
   if (byId("amount").textContent !== amount) byId("amount").textContent = amount;
@@ -43,13 +47,16 @@ function show({ jobs: all, more }, current, open) {
   fill(byId("list"), all.map((job) => rowOf(job, current, open)));
 }
 
+/** @param {string} current */
 function mark(current) {
   for (const row of byId("list").children) {
-    if (row.dataset.id === current) row.firstChild.setAttribute("aria-current", "true");
-    else row.firstChild.removeAttribute("aria-current");
+    const button = query(row, "button");
+    if (row.getAttribute("data-id") === current) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
   }
 }
 
+/** @param {CodingJob} codingJob @param {string} current @param {(id: string) => void} open */
 function rowOf({ id, kind, title, workspace, created_at: at, ...rest }, current, open) {
   const [look, sign, words] = stateOf(rest), marked = id === current ? "true" : null;
   return element("li", { "data-id": id },
@@ -59,6 +66,7 @@ function rowOf({ id, kind, title, workspace, created_at: at, ...rest }, current,
     element("span", { class: "small soft" }, `${KINDS[kind]} in ${nameOf(workspace)}, `, ago(at * 1000))));
 }
 
+/** @param {CodingJob} codingJob */
 function isUnderWay({ state }) {
   return ["pending", "running"].includes(state);
 }

@@ -1,13 +1,15 @@
 // The steps of a job as cards: files read and changed, commands with their exit codes, tests with their counts; and words between.
 // A card that changes keeps its node, so that what somebody has opened stays open.
 
-import { argumentList, lasting } from "/static/calls.js";
+import { argumentList } from "/static/calls.js";
+import { lasting } from "/static/format.js";
 import { show } from "/static/markdown.js";
-import { element } from "/static/treadle.js";
+import { element, query } from "/static/treadle.js";
 
+/** @type {Record<string, [string, string]>} */
 const STATES = {
-  running: ["", "under way"], waiting: ["?", "waits for you"], done: ["✓", "done"], failed: ["!", "failed"],
-  denied: ["×", "not allowed"], stopped: ["–", "stopped"],
+  running: ["", "running"], waiting: ["?", "waiting for you"], done: ["✓", "done"], failed: ["!", "failed"],
+  denied: ["×", "denied"], stopped: ["–", "stopped"],
 };
 const NEAR = 60;  // pixels from the end, from which on the view follows
 
@@ -15,8 +17,10 @@ const NEAR = 60;  // pixels from the end, from which on the view follows
 export class Steps {
   #place;
   #find;
+  /** @type {Map<string, HTMLElement>} */
   #shown = new Map();
 
+  /** @param {HTMLElement} place @param {{ find: (path: string) => void }} given */
   constructor(place, { find }) {
     this.#place = place;
     this.#find = find;
@@ -27,7 +31,7 @@ export class Steps {
     this.#place.replaceChildren();
   }
 
-  /** All of them, anew. */
+  /** All of them, anew. @param {JobStep[]} steps */
   fill(steps) {
     const wanted = new Set(steps.map(({ id }) => id));
     for (const [id, node] of this.#shown) {
@@ -38,9 +42,9 @@ export class Steps {
     for (const step of steps) this.put(step);
   }
 
-  /** One that is new, or has changed. */
+  /** One that is new, or has changed. @param {JobStep} step */
   put(step) {
-    const pane = this.#place.parentElement, atEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < NEAR;
+    const pane = this.#place.parentElement ?? this.#place, atEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < NEAR;
     const old = this.#shown.get(step.id), node = old ?? element("li", { "data-what": step.what });
     this.#shown.set(step.id, node);
     if (!old) this.#place.append(node);
@@ -50,26 +54,31 @@ export class Steps {
   }
 }
 
+/** @param {HTMLElement} node @param {JobStep} jobStep */
 function wordsIn(node, { text }) {
   if (!node.firstChild) node.append(element("div", { class: "words" }));
-  show(node.firstChild, text);
+  show(query(node, "div"), text);
 }
 
+/** @param {HTMLElement} node @param {JobStep} step @param {(path: string) => void} find */
 function cardIn(node, step, find) {
   if (!node.firstChild) {
     node.append(element("details", { class: "call step" }, element("summary"), element("div", { class: "inside" })));
   }
-  const card = node.firstChild, [look, sign, words] = lookOf(step), isLine = ["bash", "run_command"].includes(step.tool);
+  const card = query(node, "details"), [look, sign, words] = lookOf(step), isLine = ["bash", "run_command"].includes(step.tool);
   card.dataset.state = look;
-  card.firstChild.replaceChildren(
+  query(card, "summary").replaceChildren(
     element("span", { class: "sign", "aria-hidden": "true" }, sign),
     element("span", { class: isLine ? "name line" : "name" }, step.title, element("span", { class: "unseen" }, words)),
     element("span", { class: `outcome ${step.good === false ? "bad" : step.good ? "good" : "soft"}` }, outcomeOf(step)),
     element("span", { class: "took" }, step.seconds ? lasting(step.seconds) : ""));
-  card.lastChild.replaceChildren(...insideOf(step, find));
+  query(card, ".inside").replaceChildren(...insideOf(step, find));
 }
 
-/** How a card looks, its sign, and what is said instead of it. Tests that fail are a step that is done, and no success. */
+/**
+ * How a card looks, its sign, and what is said instead of it. Tests that fail are a step that is done, and no success.
+ * @param {JobStep} jobStep
+ */
 function lookOf({ what, state, good }) {
   if (what === "task") return ["done", "›", ""];
   if (what === "back") return ["waiting", "↩", ""];
@@ -77,26 +86,30 @@ function lookOf({ what, state, good }) {
   return [look, sign, `, ${STATES[state][1]}. `];
 }
 
+/** @param {JobStep} jobStep */
 function outcomeOf({ outcome, files, state, text }) {
   if (outcome) return files.length ? `${outcome}, ${files.length === 1 ? files[0] : `${files.length} files`}` : outcome;
   return ["failed", "denied"].includes(state) ? shortened(text) : "";
 }
 
+/** @param {JobStep} jobStep @param {(path: string) => void} find */
 function insideOf({ what, text, files, arguments: given }, find) {
   const has = Object.keys(given).length > 0;
   return [
     files.length ? element("div", {}, element("h4", {}, "Changed"), element("ul", { class: "row" }, files.map((file) =>
       element("li", {}, element("button", { type: "button", class: "chip", onclick: () => find(file) }, file))))) : null,
-    has ? element("div", {}, element("h4", {}, "Asked for"), argumentList(given)) : null,
-    text ? element("div", {}, what === "call" ? element("h4", {}, "What came back") : null, block(text)) : null,
-    !text && !has ? element("p", { class: "soft" }, "Nothing has come back yet.") : null,
-  ].filter(Boolean);
+    has ? element("div", {}, element("h4", {}, "Input"), argumentList(given)) : null,
+    text ? element("div", {}, what === "call" ? element("h4", {}, "Result") : null, block(text)) : null,
+    !text && !has ? element("p", { class: "soft" }, "No result yet.") : null,
+  ].filter((each) => each !== null);
 }
 
+/** @param {string} text */
 function block(text) {
   return element("pre", { tabindex: "0" }, text);
 }
 
+/** @param {string} text */
 function shortened(text) {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > 90 ? `${line.slice(0, 89)}…` : line;

@@ -1,20 +1,28 @@
 // Earlier conversations: the last few, each of which can be shown again or removed.
 
 import { sure } from "/static/sure.js";
-import { ask, element, fill } from "/static/treadle.js";
+import { ask, byId, element, fill, messageOf } from "/static/treadle.js";
 import { ago } from "/static/words.js";
 
 const FEW = 6;
-const byId = (id) => document.getElementById(id);
 const list = byId("conversations");
 
-/** Have it work. `open(id)` shows a conversation, `removed(id)` hears that one is gone. */
-export function conversations({ open, removed }) {
-  let draws = 0, current = null;
+/** @typedef {{ id: string, question: string, last: number }} Conversation */
 
+/**
+ * Have it work. `open(id)` shows a conversation, `removed(id)` hears that one is gone.
+ * @param {{ open: (id: string) => Promise<void>, removed: (id: string) => void }} given
+ */
+export function conversations({ open, removed }) {
+  /** @type {string | null} */
+  let current = null;
+  let draws = 0;
+
+  /** @param {string | null} shown */
   const draw = async (shown) => {
     const mine = ++draws;
     current = shown;
+    /** @type {Conversation[] | undefined} */
     const sessions = (await ask("/api/courses/sessions").catch(() => null))?.sessions;
     if (mine !== draws || !sessions) return;
     const rows = sessions.map((each) => row(each, each.id === current, { pick, remove: () => remove(each) }));
@@ -22,8 +30,10 @@ export function conversations({ open, removed }) {
     byId("earlier").hidden = !sessions.length;
   };
 
+  /** @param {string} id */
   const pick = (id) => careful(() => open(id));
 
+  /** @param {Conversation} conversation */
   const remove = async ({ id, question }) => {
     if (!await sure(`Remove “${shortened(question)}”? This conversation is deleted for good.`, "Remove it")) return;
     await careful(async () => {
@@ -37,6 +47,9 @@ export function conversations({ open, removed }) {
   return { draw, tell };
 }
 
+/**
+ * @param {Conversation} conversation @param {boolean} isCurrent @param {{ pick: (id: string) => void, remove: () => void }} given
+ */
 function row({ id, question, last }, isCurrent, { pick, remove }) {
   const words = shortened(question);
   return element("li", { "data-id": id },
@@ -45,27 +58,30 @@ function row({ id, question, last }, isCurrent, { pick, remove }) {
     element("button", { type: "button", class: "bare", "aria-label": `Remove ${words}`, onclick: remove }, "Remove"));
 }
 
+/** @param {HTMLElement[]} rows */
 function folded(rows) {
   if (!rows.length) return [];
   return [element("li", {}, element("details", { class: "rest" },
     element("summary", { class: "small soft" }, `${rows.length} before that`), element("ul", {}, rows)))];
 }
 
+/** @param {() => Promise<void>} act */
 async function careful(act) {
   tell("");
   try {
     await act();
   } catch (error) {
-    tell(error.message);
+    tell(messageOf(error));
   }
 }
 
-/** Say what went wrong. */
+/** Say what went wrong. @param {string} words */
 function tell(words) {
   byId("earlier-said").textContent = words;
   if (words) byId("earlier").hidden = false;
 }
 
+/** @param {string} words */
 function shortened(words) {
   const line = words.replace(/\s+/g, " ").trim();
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;

@@ -2,7 +2,7 @@
 
 import { Chat } from "/static/chat.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
-import { ask, element, question } from "/static/treadle.js";
+import { ask, byId, element, query, question } from "/static/treadle.js";
 import { cite } from "./citations.js";
 import { conversations } from "./conversations.js";
 import { finding } from "./found.js";
@@ -14,8 +14,9 @@ import { offerScopes, scope, scoping } from "./scope.js";
 import { sourcesOf } from "./sources.js";
 
 const WELCOME = "Ask about your courses. Answers come from their material, and name the lessons they are from.";
-const byId = (id) => document.getElementById(id);
-let session = null, loads = 0;
+/** @type {string | null} */
+let session = null;
+let loads = 0;
 
 const talk = new Chat(byId("chat"), {
   ...inRuns(async () => ({ assistant: "courses", run_id: null, context: { session_id: await sessionId(), ...scope() } })),
@@ -24,6 +25,7 @@ const talk = new Chat(byId("chat"), {
   below,
   changed,
 });
+/** @param {string} words */
 const fill = (words) => {
   pages.close();
   courses.fold();
@@ -33,7 +35,7 @@ const pages = reader({ courseOf: (key) => courses.find(key), fill, isBusy: () =>
 const courses = library({ read: pages.lesson, fill, drawn });
 const earlier = conversations({ open, removed });
 material({ changed: () => courses.load() });
-scoping(byId("chat").querySelector(".composer"));
+scoping(query(byId("chat"), ".composer"));
 finding({ filter: courses.filter, open: pages.passage });
 
 /** The conversation that is shown; a new one where none is. */
@@ -42,6 +44,7 @@ async function sessionId() {
   return session;
 }
 
+/** @param {Reply} reply */
 function below({ data }) {
   const nodes = sourcesOf(data?.sources ?? [], { open: pages.passage, reveal: courses.reveal });
   if (nodes.length) queueMicrotask(() => cite(nodes[0], data.citations ?? [], pages.passage));  // once they stand below the answer
@@ -54,7 +57,7 @@ function changed() {
   else earlier.draw(session);
 }
 
-/** Show a conversation that was kept; an answer that is under way as it happens. */
+/** Show a conversation that was kept; an answer that is under way as it happens. @param {string} id */
 async function open(id) {
   const mine = ++loads, { exchanges } = await ask(`/api/courses/sessions/${encodeURIComponent(id)}`), last = exchanges.at(-1);
   const isOpen = last && !last.answer && (await ask(pathOf(last.run_id))).run.status === "open";
@@ -66,8 +69,10 @@ async function open(id) {
   changed();
 }
 
+/** @param {any} any @returns {RecalledTurn} */
 function turnOf({ question: message, answer, sources, citations }) {
-  return { message, replies: answer ? [{ message: answer, data: { sources, citations }, stopped: "answered", approvals: [], events: [] }] : [] };
+  const reply = { message: answer, data: { sources, citations }, stopped: "answered", approvals: [], events: [] };
+  return { message, replies: answer ? [reply] : [] };
 }
 
 function begin() {
@@ -76,11 +81,12 @@ function begin() {
   talk.clear();
 }
 
+/** @param {string} id */
 function removed(id) {
   if (id === session) begin();
 }
 
-/** Have the address say which conversation is shown, so that it is there again when the page is. */
+/** Have the address say which conversation is shown, so that it is there again when the page is. @param {string | null} id */
 function remember(id) {
   const url = new URL(location.href);
   session = id;
@@ -90,8 +96,10 @@ function remember(id) {
   history.replaceState(null, "", url);
 }
 
+/** @param {Course[]} all */
 async function drawn(all) {
   offerScopes(all);
+  /** @type {AssistantInfo[]} */
   const assistants = await ask("/api/assistants").catch(() => []);
   talk.questions(samplesFor(all, assistants.find(({ name }) => name === "courses")?.questions ?? []));
 }

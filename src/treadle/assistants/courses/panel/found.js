@@ -1,15 +1,18 @@
 // Searching in the material without a model: what was found, each with the words around it.
 
-import { ask, element } from "/static/treadle.js";
-import { counted } from "/static/words.js";
+import { ask, byId, element, messageOf } from "/static/treadle.js";
+import { excerpt, patternOf } from "./excerpt.js";
+import { counted } from "/static/format.js";
 
-const AROUND = 70;    // characters before the first word that was looked for
-const LONGEST = 190;  // characters of what is shown
-const byId = (id) => document.getElementById(id);
-const box = byId("find"), list = byId("found"), said = byId("found-said");
+const box = byId("find", HTMLInputElement), list = byId("found"), said = byId("found-said");
 let searches = 0;
 
-/** Have the box work. `filter(words)` narrows the courses and says whether any are left, `open(id)` has a passage read. */
+/** @typedef {{ id: string, source: string, place: string, text: string }} Found */
+
+/**
+ * Have the box work. `filter(words)` narrows the courses and says whether any are left, `open(id)` has a passage read.
+ * @param {{ filter: (words: string) => boolean, open: (id: string) => void }} given
+ */
 export function finding({ filter, open }) {
   const narrow = () => {
     searches++;
@@ -23,6 +26,7 @@ export function finding({ filter, open }) {
   box.addEventListener("input", narrow);
 }
 
+/** @param {string} words @param {(id: string) => void} open */
 async function search(words, open) {
   const mine = ++searches;
   said.textContent = "Searching…";
@@ -30,37 +34,29 @@ async function search(words, open) {
     const { found } = await ask(`/api/courses/search?q=${encodeURIComponent(words)}`);
     if (mine !== searches) return;
     said.textContent = found.length ? `${counted(found.length, "passage")} found` : "Nothing was found. Try other words.";
-    list.replaceChildren(...found.map((each) => resultOf(each, words, open)));
+    list.replaceChildren(...found.map((/** @type {Found} */ each) => resultOf(each, words, open)));
     show(true);
   } catch (error) {
-    if (mine === searches) said.textContent = error.message;
+    if (mine === searches) said.textContent = messageOf(error);
   }
 }
 
-/** What was found stands in place of the courses. */
+/** What was found stands in place of the courses. @param {boolean} on */
 function show(on) {
   list.hidden = !on;
   byId("courses").hidden = on;
 }
 
+/**
+ * @param {Found} found @param {string} words
+ * @param {(id: string) => void} open
+ */
 function resultOf({ id, source, place, text }, words, open) {
   return element("li", {}, element("button", { type: "button", class: "result", title: place, onclick: () => open(id) },
     element("span", { class: "name" }, source), element("span", { class: "small soft" }, marked(excerpt(text, words), words))));
 }
 
-/** The words around the first one that was looked for. */
-function excerpt(text, words) {
-  const at = Math.max(text.search(patternOf(words)), 0), from = at > AROUND ? text.indexOf(" ", at - AROUND) + 1 : 0;
-  const cut = text.slice(from, from + LONGEST), isCut = from + LONGEST < text.length;
-  return `${from ? "… " : ""}${isCut ? `${cut.replace(/\s+\S*$/, "")} …` : cut}`;
-}
-
+/** @param {string} text @param {string} words */
 function marked(text, words) {
   return text.split(patternOf(words)).map((part, index) => (index % 2 ? element("mark", {}, part) : part));
-}
-
-/** Whole words that were looked for, without those that are everywhere. */
-function patternOf(words) {
-  const wanted = words.match(/[\p{L}\p{N}]{3,}/gu) ?? [];
-  return wanted.length ? new RegExp(`(?<![\\p{L}\\p{N}])((?:${wanted.join("|")})[\\p{L}\\p{N}]*)`, "iu") : /(?!)()/;
 }

@@ -1,25 +1,39 @@
 // The courses there are: a list that opens to their lessons, each of which can be read or asked about.
 
 import { sure } from "/static/sure.js";
-import { ask, element } from "/static/treadle.js";
-import { counted } from "/static/words.js";
+import { ask, byId, element, messageOf, query } from "/static/treadle.js";
+import { counted } from "/static/format.js";
 import { outward } from "./links.js";
 import { aboutCourse, aboutLesson } from "./samples.js";
 import { documentName } from "./scope.js";
 
-const byId = (id) => document.getElementById(id);
 const SOON = 2000;  // milliseconds until one looks again whether there are courses
 const list = byId("courses"), fold = byId("fold");
-let courses = [], uploads = new Map(), reload = () => {};
+/** @type {Course[]} */
+let courses = [];
+/** @type {Map<string, string>} */
+let uploads = new Map();
+/** @type {() => Promise<unknown>} */
+let reload = async () => {};
 
-/** Have it work. `read(course, lesson)` opens the reader, `fill(words)` the next question, `drawn(courses)` hears what there is. */
+/**
+ * @typedef {(course: Course, lesson: Lesson | null) => unknown} Read
+ * @typedef {(words: string) => void} Fill
+ */
+
+/**
+ * Have it work. `read(course, lesson)` opens the reader, `fill(words)` the next question, `drawn(courses)` hears what there is.
+ * @param {{ read: Read, fill: Fill, drawn: (courses: Course[]) => unknown }} given
+ */
 export function library({ read, fill, drawn }) {
   const load = async () => {
     try {
       ({ courses } = await ask("/api/courses"));
-      uploads = new Map((await ask("/api/courses/files")).files.map(({ source, name }) => [source, name]));
+      /** @type {{ files: { source: string, name: string }[] }} */
+      const { files } = await ask("/api/courses/files");
+      uploads = new Map(files.map(({ source, name }) => [source, name]));
     } catch (error) {
-      return trouble(error.message, load);
+      return trouble(messageOf(error), load);
     }
     if (!courses.length) return none(load, drawn);
     amount(counted(courses.length, "course"));
@@ -28,18 +42,23 @@ export function library({ read, fill, drawn }) {
   };
   reload = load;
   fold.addEventListener("click", () => unfold(fold.getAttribute("aria-expanded") === "false"));
-  return { load, filter, reveal, fold: () => unfold(false), find: (key) => courses.find((course) => course.key === key) };
+  const find = (/** @type {string} */ key) => courses.find((course) => course.key === key);
+  return { load, filter, reveal, fold: () => unfold(false), find };
 }
 
 // drawing
 
+/** @param {string} words @param {Node | null} [notice] */
 function amount(words, notice = null) {
   byId("amount").textContent = fold.textContent = words;
   byId("finding").hidden = !courses.length;
   byId("notices").replaceChildren(...(notice ? [notice] : []));
 }
 
-/** How to begin; once somebody has, the courses are here. */
+/**
+ * How to begin; once somebody has, the courses are here.
+ * @param {() => Promise<unknown>} load @param {(courses: Course[]) => unknown} drawn
+ */
 function none(load, drawn) {
   if (!byId("notices").querySelector(".beginning")) {
     list.replaceChildren();
@@ -50,6 +69,7 @@ function none(load, drawn) {
   setTimeout(load, SOON);
 }
 
+/** @param {string} words @param {() => Promise<unknown>} load */
 function trouble(words, load) {
   const again = element("button", { type: "button", class: "quiet small", onclick: load }, "Try again");
   amount("Courses", element("div", { class: "notice bad", role: "alert" }, element("p", {}, words), again));
@@ -65,6 +85,7 @@ function beginning() {
       + "As soon as there is one, it appears here."));
 }
 
+/** @param {Course} course @param {Read} read @param {Fill} fill */
 function courseOf(course, read, fill) {
   const { key, name, instructor, link, lessons } = course;
   const many = element("span", { class: "amount", title: counted(lessons.length, "lesson") },
@@ -80,17 +101,17 @@ function courseOf(course, read, fill) {
       course.sources.length > 1 ? documentsOf(course) : null)));
 }
 
-/** The documents of a course. Those that were uploaded can be deleted one by one. */
+/** The documents of a course. Those that were uploaded can be deleted one by one. @param {Course} course */
 function documentsOf(course) {
   return element("details", { class: "documents" }, element("summary", { class: "small soft" }, counted(course.sources.length, "document")),
     element("ul", {}, course.sources.map((source) => {
       const words = documentName(source, course);
-      return element("li", {}, element("span", { class: "name" }, words), uploads.has(source)
-        ? element("button", { type: "button", class: "bare", "aria-label": `Delete ${words}`, onclick: () => removeDocument(course, source) }, "Delete")
-        : null);
+      const remove = { type: "button", class: "bare", "aria-label": `Delete ${words}`, onclick: () => removeDocument(course, source) };
+      return element("li", {}, element("span", { class: "name" }, words), uploads.has(source) ? element("button", remove, "Delete") : null);
     })));
 }
 
+/** @param {Course} course @param {Lesson} lesson @param {Read} read @param {Fill} fill */
 function lessonOf(course, lesson, read, fill) {
   const number = lesson.number === null ? "·" : String(lesson.number), title = lesson.title || `Lesson ${number}`;
   return element("li", {}, element("details", { class: "lesson", name: "lesson" },
@@ -100,59 +121,62 @@ function lessonOf(course, lesson, read, fill) {
       outward(lesson.link, "Open ↗", `Open ${title}`))));
 }
 
-/** Delete a course for good, if that is what they want; one that wasn't uploaded says where it is. */
+/** Delete a course for good, if that is what they want; one that wasn't uploaded says where it is. @param {Course} course */
 async function remove({ key, name }) {
   if (!await sure(`Delete “${name}”? Its uploaded files are deleted for good.`, "Delete it")) return;
   await deleted(`/api/courses?course=${encodeURIComponent(key)}`);
 }
 
-/** Delete one document of a course for good, if that is what they want. */
+/** Delete one document of a course for good, if that is what they want. @param {Course} course @param {string} source */
 async function removeDocument(course, source) {
-  const words = documentName(source, course), path = uploads.get(source).split("/").map(encodeURIComponent).join("/");
+  const words = documentName(source, course), path = (uploads.get(source) ?? "").split("/").map(encodeURIComponent).join("/");
   if (!await sure(`Delete “${words}” of “${course.name}”? The file is deleted for good.`, "Delete it")) return;
   await deleted(`/api/courses/files/${path}`);
   reveal(course.key);
 }
 
+/** @param {string} path */
 async function deleted(path) {
-  await ask(path, undefined, { method: "DELETE" }).then(reload, (error) => trouble(error.message, reload));
+  await ask(path, undefined, { method: "DELETE" }).then(reload, (error) => trouble(messageOf(error), reload));
 }
 
+/** @param {string} words @param {() => unknown} does */
 function small(words, does) {
   return element("button", { type: "button", class: "quiet small", onclick: does }, words);
 }
 
 // finding one's way
 
-/** Show the courses whose names or lessons have all these words in them; whether there are any. */
+/** Show the courses whose names or lessons have all these words in them; whether there are any. @param {string} words */
 function filter(words) {
   const wanted = words.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   return courses.map((course, index) => narrow(list.children[index], course, wanted)).some(Boolean) || !courses.length;
 }
 
+/** @param {Element} row @param {Course} course @param {string[]} wanted */
 function narrow(row, { name, instructor, lessons }, wanted) {
-  const isIn = (text) => wanted.every((word) => text.toLocaleLowerCase().includes(word));
+  const isIn = (/** @type {string} */ text) => wanted.every((word) => text.toLocaleLowerCase().includes(word));
   const isWhole = isIn(`${name} ${instructor}`), fitting = lessons.map(({ title }) => isWhole || isIn(`${name} ${title}`));
-  const isOpened = !isWhole && fitting.some(Boolean), details = row.firstElementChild;
-  row.hidden = !isWhole && !isOpened;
-  for (const [index, each] of [...row.querySelectorAll(".lessons > li")].entries()) each.hidden = !fitting[index];
+  const isOpened = !isWhole && fitting.some(Boolean), details = query(row, "details", HTMLDetailsElement);
+  row.toggleAttribute("hidden", !isWhole && !isOpened);
+  for (const [index, each] of row.querySelectorAll(".lessons > li").entries()) each.toggleAttribute("hidden", !fitting[index]);
   if (isOpened !== details.hasAttribute("data-found")) details.open = isOpened;
   details.toggleAttribute("data-found", isOpened);
-  return !row.hidden;
+  return isWhole || isOpened;
 }
 
-/** Show a course by its key. */
+/** Show a course by its key. @param {string} key */
 function reveal(key) {
-  const row = [...list.children].find(({ dataset }) => dataset.key === key);
+  const row = [...list.children].find((each) => each.getAttribute("data-key") === key);
   if (!row) return;
   unfold(true);
-  row.hidden = false;
-  row.firstElementChild.open = true;
-  row.querySelector("summary").focus();
+  row.removeAttribute("hidden");
+  query(row, "details", HTMLDetailsElement).open = true;
+  query(row, "summary").focus();
   row.scrollIntoView({ block: "nearest" });
 }
 
-/** Where it is narrow, the courses are folded away until they are wanted. */
+/** Where it is narrow, the courses are folded away until they are wanted. @param {boolean} on */
 function unfold(on) {
   fold.setAttribute("aria-expanded", String(on));
 }

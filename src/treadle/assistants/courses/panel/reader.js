@@ -1,18 +1,33 @@
 // The reader: a passage with what stands before and after it, or a whole lesson. What it says is text with formulas, never
 // Markdown: a passage may begin in the middle of anything, and passages carry no format.
 
-import { ask, element } from "/static/treadle.js";
-import { nodesOf, piecesOf, placeIn } from "./lesson.js";
+import { formulaNode } from "/static/math.js";
+import { ask, byId, element, messageOf, query } from "/static/treadle.js";
+import { partsOf, piecesOf, placeIn } from "./lesson.js";
 import { outward } from "./links.js";
 import { aboutCourse, aboutLesson } from "./samples.js";
 
-const byId = (id) => document.getElementById(id);
-const place = byId("reader"), text = byId("reader-text"), before = byId("reader-before"), after = byId("reader-after");
+const place = byId("reader"), text = byId("reader-text");
+const [before, after] = ["reader-before", "reader-after"].map((id) => byId(id, HTMLButtonElement));
 const narrow = matchMedia("(max-width: 56rem)");
-let opener = null, opens = 0;
-let steps = {};  // what the two buttons show: { before, after }
 
-/** Have it work. `courseOf(key)` is a course, `fill(words)` the next question; while `isBusy()`, Escape is for the answer. */
+/**
+ * @typedef {{ before?: () => Promise<Page>, after?: () => Promise<Page> }} Ways what the two buttons show
+ * @typedef {{ course?: string, title: string, where?: string, nodes: Node[], more?: (Node | null)[], named?: string, to?: Ways,
+ *   at?: Element | null }} Page
+ * @typedef {{ courseOf: (key: string) => Course | undefined, fill: (words: string) => void }} Able
+ */
+
+/** @type {HTMLElement | null} */
+let opener = null;
+let opens = 0;
+/** @type {Ways} */
+let steps = {};
+
+/**
+ * Have it work. `courseOf(key)` is a course, `fill(words)` the next question; while `isBusy()`, Escape is for the answer.
+ * @param {{ courseOf: (key: string) => Course | undefined, fill: (words: string) => void, isBusy: () => boolean }} given
+ */
 export function reader({ courseOf, fill, isBusy }) {
   const able = { courseOf, fill };
   before.addEventListener("click", () => step("before"));
@@ -24,23 +39,24 @@ export function reader({ courseOf, fill, isBusy }) {
     close();
   });
   document.addEventListener("keydown", ({ key, target }) => {
-    const isElsewhere = isBusy() || document.querySelector("dialog[open]") || target.type === "search" && target.value;
+    const isSearching = target instanceof HTMLInputElement && target.type === "search" && target.value;
+    const isElsewhere = isBusy() || document.querySelector("dialog[open]") || isSearching;
     if (key === "Escape" && !isElsewhere) close();
   });
   narrow.addEventListener("change", cover);
   return {
-    passage: (id, others = []) => come(() => showPassage(id, others, able)),
-    lesson: (course, lesson) => come(() => showLesson(course, lesson, able)),
+    passage: (/** @type {string} */ id, /** @type {AnswerSource["passages"]} */ others = []) => come(() => showPassage(id, others, able)),
+    lesson: (/** @type {Course} */ course, /** @type {Lesson | null} */ lesson) => come(() => showLesson(course, lesson, able)),
     close,
   };
 }
 
 // opening and closing
 
-/** Open it; what can't be shown is said in it. */
+/** Open it; what can't be shown is said in it. @param {() => Promise<Page>} show */
 async function come(show) {
   const from = document.activeElement;
-  if (from !== document.body && !place.contains(from)) opener = from;
+  if (from instanceof HTMLElement && from !== document.body && !place.contains(from)) opener = from;
   place.hidden = false;
   document.body.dataset.reading = "";
   cover();
@@ -60,38 +76,41 @@ function close() {
 /** Where it is narrow it lies over everything, and nothing below it can be reached. */
 function cover() {
   const isCovered = narrow.matches && !place.hidden;
-  for (const each of [document.querySelector(".bar"), byId("library"), byId("chat")]) each.inert = isCovered;
+  for (const each of [query(document, ".bar"), byId("library"), byId("chat")]) each.inert = isCovered;
 }
 
-/** Show something else in it, unless something else again is wanted meanwhile. */
+/** Show something else in it, unless something else again is wanted meanwhile. @param {() => Promise<Page>} show */
 async function turnTo(show) {
   const mine = ++opens;
   let page;
   try {
     page = await show();
   } catch (error) {
-    page = { title: "This can't be shown", nodes: [element("p", { class: "notice bad", role: "alert" }, error.message)] };
+    page = { title: "This can't be shown", nodes: [element("p", { class: "notice bad", role: "alert" }, messageOf(error))] };
   }
   if (mine === opens) draw(page);
 }
 
+/** @param {"before" | "after"} way */
 async function step(way) {
-  const had = document.activeElement;
-  await turnTo(steps[way]);
-  if (had?.disabled) [before, after, text].find((each) => !each.disabled).focus();
+  const had = document.activeElement, show = steps[way];
+  if (!show) return;
+  await turnTo(show);
+  if (had instanceof HTMLButtonElement && had.disabled) ([before, after].find((each) => !each.disabled) ?? text).focus();
 }
 
+/** @param {Page} page */
 function draw({ course = "", title, where = "", nodes, more = [], named = "", to = {}, at = null }) {
   byId("reader-course").textContent = course;
   byId("reader-title").textContent = title;
   byId("reader-place").textContent = where;
   steps = to;
-  for (const [button, act, words] of [[before, to.before, "Previous"], [after, to.after, "Next"]]) {
+  for (const [button, act, words] of /** @type {const} */ ([[before, to.before, "Previous"], [after, to.after, "Next"]])) {
     button.disabled = !act;
     button.textContent = `${words} ${named}`;
   }
   byId("reader-steps").hidden = !to.before && !to.after;
-  byId("reader-more").replaceChildren(...more.filter(Boolean));
+  byId("reader-more").replaceChildren(...more.filter((each) => each !== null));
   text.replaceChildren(...nodes);
   text.scrollTop = 0;
   at?.scrollIntoView({ block: "start" });
@@ -99,38 +118,51 @@ function draw({ course = "", title, where = "", nodes, more = [], named = "", to
 
 // what is shown
 
+/** @param {string} id @param {{ id: string, place: string }[]} others @param {Able} able @returns {Promise<Page>} */
 async function showPassage(id, others, able) {
+  /** @type {Passage} */
   const passage = await ask(`/api/courses/passage?id=${encodeURIComponent(id)}`), { headings } = passage;
   const course = able.courseOf(passage.course), lesson = lessonOf(course, passage.lesson, headings[0]);
-  const to = (other) => other && (() => showPassage(other, others, able));
+  const to = (/** @type {string | undefined} */ other) => (other ? () => showPassage(other, others, able) : undefined);
   return {
-    course: lesson ? course.name : "", title: titleOf(course, lesson) ?? passage.source, where: placeIn(passage.place, headings),
+    course: lesson && course ? course.name : "", title: titleOf(course, lesson) ?? passage.source, where: placeIn(passage.place, headings),
     nodes: [element("p", { class: "text" }, nodesOf([passage.text])[0]), ...othersOf(others, passage, able)],
     named: "passage", to: { before: to(passage.before), after: to(passage.after) },
     more: [...(course ? [whole(course, lesson, id, able), asking(course, lesson, able)] : []), page(passage.url)],
   };
 }
 
+/**
+ * @param {Course} course @param {Lesson | null | undefined} lesson @param {Able} able @param {string | null} [marked]
+ * @returns {Promise<Page>}
+ */
 async function showLesson(course, lesson, able, marked = null) {
-  const passages = await passagesOf(course, lesson), index = course.lessons.indexOf(lesson);
+  const passages = await passagesOf(course, lesson), index = course.lessons.findIndex((each) => each === lesson);
   const body = element("p", { class: "text" }, passageNodes(piecesOf(passages), marked));
-  const to = (other) => lesson && other && (() => showLesson(course, other, able));
+  const to = (/** @type {Lesson | undefined} */ other) => (lesson && other ? () => showLesson(course, other, able) : undefined);
   return {
-    course: lesson ? course.name : course.instructor, title: titleOf(course, lesson), nodes: [passages.length ? body : nothing()],
+    course: lesson ? course.name : course.instructor, title: titleOf(course, lesson) ?? "", nodes: [passages.length ? body : nothing()],
     named: "lesson", to: { before: to(course.lessons[index - 1]), after: to(course.lessons[index + 1]) },
     more: [asking(course, lesson, able), page(lesson?.link ?? course.link)],
     at: body.querySelector(".marked"),
   };
 }
 
-/** The passages of a lesson. Lessons without a number come together, each passage under its lesson's title. */
+/**
+ * The passages of a lesson. Lessons without a number come together, each passage under its lesson's title.
+ * @param {Course} course @param {Lesson | null | undefined} lesson @returns {Promise<Passage[]>}
+ */
 async function passagesOf(course, lesson) {
   const number = lesson?.number ?? "", path = `/api/courses/lesson?course=${encodeURIComponent(course.key)}&lesson=${number}`;
+  /** @type {{ passages: Passage[] }} */
   const { passages } = await ask(path);
   return lesson && number === "" ? passages.filter(({ headings }) => headings[0] === lesson.title) : passages;
 }
 
-/** The text of a lesson, each passage in an element; what stands before its first word isn't marked with it. */
+/**
+ * The text of a lesson, each passage in an element; what stands before its first word isn't marked with it.
+ * @param {{ passage: Passage, text: string }[]} pieces @param {string | null} marked
+ */
 function passageNodes(pieces, marked) {
   const starts = pieces.map(({ text: words }) => words.search(/\S|$/));
   const nodes = nodesOf(pieces.flatMap(({ text: words }, index) => [words.slice(0, starts[index]), words.slice(starts[index])]));
@@ -138,11 +170,19 @@ function passageNodes(pieces, marked) {
     [...nodes[2 * index], element("span", { class: passage.id === marked ? "marked" : null }, nodes[2 * index + 1])]);
 }
 
+/** The nodes of each of some texts that stand one behind the other. @param {string[]} texts @returns {(string | Node)[][]} */
+function nodesOf(texts) {
+  return partsOf(texts).map((parts) => parts.map((part) => (typeof part === "string" ? part : formulaNode(part))));
+}
+
 function nothing() {
   return element("p", { class: "soft" }, "There is no text for this one.");
 }
 
-/** The other passages that were looked at for the same answer, in the same lesson. */
+/**
+ * The other passages that were looked at for the same answer, in the same lesson.
+ * @param {{ id: string, place: string }[]} others @param {Passage} passage @param {Able} able
+ */
 function othersOf(others, { id, headings }, able) {
   if (others.length < 2) return [];
   const rows = others.map((other) => element("li", {}, element("button", {
@@ -153,25 +193,30 @@ function othersOf(others, { id, headings }, able) {
     element("h3", {}, "Used for this answer"), element("ul", { class: "row" }, rows))];
 }
 
+/** @param {Course | undefined} course @param {number | null} number @param {string} heading */
 function lessonOf(course, number, heading) {
-  const isIt = (each) => each.number === number && (number !== null || each.title === heading);
+  const isIt = (/** @type {Lesson} */ each) => each.number === number && (number !== null || each.title === heading);
   return course?.lessons.find(isIt);
 }
 
+/** @param {Course | undefined} course @param {Lesson | null | undefined} lesson */
 function titleOf(course, lesson) {
   if (!lesson) return course?.name;
   return lesson.number === null ? lesson.title : `${lesson.number} ${lesson.title}`.trim();
 }
 
+/** @param {Course} course @param {Lesson | undefined} lesson @param {string} id @param {Able} able */
 function whole(course, lesson, id, able) {
   const words = lesson ? "Whole lesson" : "All of it", show = () => come(() => showLesson(course, lesson, able, id));
   return element("button", { type: "button", class: "quiet small", onclick: show }, words);
 }
 
+/** @param {string | undefined} address */
 function page(address) {
   return outward(address, "Open ↗", "Open its page");
 }
 
+/** @param {Course} course @param {Lesson | null | undefined} lesson @param {Able} able */
 function asking(course, lesson, { fill }) {
   const words = lesson ? aboutLesson(course, lesson) : aboutCourse(course.name);
   return element("button", { type: "button", class: "quiet small", onclick: () => fill(words) }, "Ask about it");

@@ -2,12 +2,15 @@
 
 import { element } from "/static/treadle.js";
 
+/** @typedef {{ course: string, document: string }} Scope */
+
+/** @type {Scope} */
 const EVERYTHING = { course: "", document: "" };
 const select = element("select", { id: "scope" });
 const node = element("p", { class: "scope small", hidden: true }, element("label", { for: "scope" }, "Answer from"), select);
 let offered = [EVERYTHING];
 
-/** Have it stand where questions are written. */
+/** Have it stand where questions are written. @param {Element} composer */
 export function scoping(composer) {
   composer.prepend(node);
   select.addEventListener("change", () => remember(offered[select.selectedIndex]));
@@ -19,7 +22,7 @@ export function scope() {
   return Object.fromEntries(["course", "document"].map((name) => [name, asked.get(name)]).filter(([, value]) => value));
 }
 
-/** Offer these courses and their documents. A scope that isn't there any more is given up. */
+/** Offer these courses and their documents. A scope that isn't there any more is given up. @param {Course[]} courses */
 export function offerScopes(courses) {
   const { course = "", document = "" } = scope();
   offered = [EVERYTHING, ...courses.flatMap(scopesOf)];
@@ -30,16 +33,17 @@ export function offerScopes(courses) {
   node.hidden = !courses.length;
 }
 
-/** What a document is called, within its course. */
+/** What a document is called, within its course. @param {string} source @param {Pick<Course, "key">} given */
 export function documentName(source, { key }) {
   return source.startsWith(`${key}/`) ? source.slice(key.length + 1) : source.slice(source.lastIndexOf("/") + 1);
 }
 
+/** @param {Course} course */
 function scopesOf({ key, sources }) {
   return [{ course: key, document: "" }, ...(sources.length > 1 ? sources.map((source) => ({ course: key, document: source })) : [])];
 }
 
-/** A course that has several documents is a group: all of it, then each of them. */
+/** A course that has several documents is a group: all of it, then each of them. @param {Course} course */
 function optionsOf(course) {
   const { name, sources } = course;
   if (sources.length < 2) return new Option(name);
@@ -47,6 +51,7 @@ function optionsOf(course) {
     sources.map((source) => new Option(`${name}: ${documentName(source, course)}`)));
 }
 
+/** @param {Scope} chosen */
 function remember(chosen) {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(chosen)) {

@@ -4,22 +4,28 @@ import { element } from "/static/treadle.js";
 import { acting } from "./controls.js";
 import { title } from "./words.js";
 
+/** @type {Record<string, string>} */
 const NAMES = {
   num_candidates: "Candidates", num_scenarios: "Scenarios", budget_tokens: "Tokens, at most", budget_usd: "US dollars, at most",
   max_runtime_s: "Seconds, at most", seed_candidate_ids: "Begins with",
 };
 
-/** The nodes below an answer. `fill(words)` has words stand where one writes, `start(answer, run)` starts what is recommended. */
+/**
+ * The nodes below an answer. `fill(words)` has words stand where one writes, `start(answer, run)` starts what is recommended.
+ * @param {Advice} advice @param {(words: string) => void} fill @param {(answer: string, run: RunConfig) => Promise<void>} start
+ */
 export function advice({ suggested_actions: actions, recommended_run_config: run, run_id: answer, stopped }, fill, start) {
   if (stopped === "waiting") return [];
   return [...(run ? [runCard(run, () => start(answer, run))] : []), ...(actions.length ? [chips(actions, fill)] : [])];
 }
 
+/** @param {string[]} actions @param {(words: string) => void} fill */
 function chips(actions, fill) {
   return element("ul", { class: "chips suggested", "aria-label": "What you might do next" }, actions.map((words) =>
     element("li", {}, element("button", { type: "button", class: "chip", onclick: () => fill(words) }, words))));
 }
 
+/** @param {RunConfig} runConfig @param {() => Promise<void>} start */
 function runCard({ status, mode, parameters, blockers, warnings, notes }, start) {
   const isReady = status === "ready";
   return element("section", { class: "run", "aria-label": "A run to consider" },
@@ -33,15 +39,18 @@ function runCard({ status, mode, parameters, blockers, warnings, notes }, start)
     isReady ? acting("Start this run", start) : null);
 }
 
+/** @param {string} name @param {string} value */
 function fact(name, value) {
   return value ? element("div", {}, element("dt", {}, name), element("dd", {}, value)) : null;
 }
 
+/** @param {unknown} value */
 function valueOf(value) {
   if (Array.isArray(value)) return value.join(", ");
   return value === null ? "" : typeof value === "number" ? value.toLocaleString("en") : String(value);
 }
 
+/** @param {{ message: string }[]} list @param {string} kind @param {string} heading */
 function findings(list, kind, heading) {
   return list.length ? element("ul", { class: `findings ${kind}`, "aria-label": heading },
     list.map(({ message }) => element("li", {}, message))) : null;

@@ -6,25 +6,32 @@ import { showRecord } from "./decision.js";
 import { ago, plain, title } from "./words.js";
 
 const LONGEST = 80;  // characters of a label
+/** @type {Record<string, string>} */
 const LOOKS = { promising: "good", weak: "warn", rejected: "bad" };
+/** @type {Record<string, string>} */
 const ORIGINS = { user: "Proposed by a person", system: "Proposed by the model" };
 
-/** A comparison as nodes. `candidates` and `changes` are all that is known of the run's. */
+/**
+ * A comparison as nodes. `candidates` and `changes` are all that is known of the run's.
+ * @param {string} project @param {Comparison} comparison @param {{ candidates: Candidate[], changes: ProvenanceChange[] }} given
+ */
 export function comparisonNodes(project, { candidates: order, constraints }, { candidates, changes }) {
   const known = new Map(candidates.map((each) => [each.id, each])), names = new Map(order.map(({ id }, at) => [id, `C${at + 1}`]));
   return [tableOf(order, constraints), element("ol", { class: "candidates" }, order.map((compared) =>
     candidateOf(project, compared, known.get(compared.id), names, changes)))];
 }
 
-/** What a candidate is called: the beginning of its description. */
+/** What a candidate is called: the beginning of its description. @param {Candidate} candidate */
 export function labelOf({ mechanism_description: words }) {
   const line = words.replace(/\s+/g, " ").trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
 }
 
+/** @param {ComparedCandidate[]} order @param {Comparison["constraints"]} constraints */
 function tableOf(order, constraints) {
-  const cell = (kind, value) => element(kind, kind === "th" ? { scope: "col" } : {}, String(value ?? "–"));
-  const cells = (kind, values) => values.map((value) => cell(kind, value)), totals = order.map((each) => each.total);
+  const cells = (/** @type {"th" | "td"} */ kind, /** @type {unknown[]} */ values) =>
+    values.map((value) => element(kind, kind === "th" ? { scope: "col" } : {}, String(value ?? "–")));
+  const totals = order.map((each) => each.total);
   const rows = constraints.map(({ name, weight, scores }) =>
     element("tr", {}, element("th", { scope: "row" }, `${name} (${weight === 100 ? "must" : weight})`), cells("td", scores)));
   const total = element("tr", { class: "total" }, element("th", { scope: "row" }, "Total"), cells("td", totals));
@@ -33,6 +40,10 @@ function tableOf(order, constraints) {
     element("table", { class: "small" }, element("thead", {}, head), element("tbody", {}, rows, total)));
 }
 
+/**
+ * @param {string} project @param {ComparedCandidate} comparedCandidate @param {Candidate | undefined} candidate
+ * @param {Map<string, string>} names @param {ProvenanceChange[]} changes
+ */
 function candidateOf(project, { id, label, status, total, violations }, candidate, names, changes) {
   const tag = element("span", { class: `tag ${LOOKS[status] ?? ""}` }, plain(status));
   const score = total === null ? "" : ` · ${total} of 100`;
@@ -48,7 +59,10 @@ function candidateOf(project, { id, label, status, total, violations }, candidat
     }, "Decision record")))));
 }
 
-/** Each constraint with its score and why, the situation in which it does worst, and the number that code compared. */
+/**
+ * Each constraint with its score and why, the situation in which it does worst, and the number that code compared.
+ * @param {Candidate} candidate
+ */
 function reasonsOf({ scores: { constraints = [], resources = [] } }) {
   const rows = constraints.map(({ constraint, score, judged, reason, scenario, check }) => element("div", {},
     element("dt", {}, constraint, element("span", { class: "soft" }, ` ${score ?? "not judged"}`)),
@@ -58,17 +72,22 @@ function reasonsOf({ scores: { constraints = [], resources = [] } }) {
     resources.map((check) => element("div", {}, element("dt", {}, check.subject), element("dd", {}, checked(check)))));
 }
 
+/** @param {Check} check */
 function checked({ predicted, limit, holds }) {
   const [number, most] = [predicted, limit.value].map((value) => value.toLocaleString("en"));
   return `${number} predicted, ${plain(limit.relation)} ${most} allowed: ${holds ? "holds" : "doesn't hold"}.`;
 }
 
+/** @param {Candidate} candidate */
 function effectsOf({ predicted_effects: { effects = [] } }) {
   return effects.length ? element("ul", { class: "small goals", "aria-label": "Predicted effects" },
     effects.map((words) => element("li", {}, String(words)))) : null;
 }
 
-/** Where it came from, and each step that was recorded of it. */
+/**
+ * Where it came from, and each step that was recorded of it.
+ * @param {Candidate} candidate @param {Map<string, string>} names @param {ProvenanceChange[]} changes
+ */
 function originOf({ id, origin, parent_ids: parents }, names, changes) {
   const from = parents.length ? `, improved on ${parents.map((one) => names.get(one) ?? one.slice(0, 8)).join(", ")}` : "";
   const steps = changes.filter(({ reference_ids: about }) => about.includes(id)).map(({ type, description, timestamp }) =>

@@ -1,13 +1,19 @@
 // The form in which a problem spec is changed by hand: constraints with their weights, goals, resolution and mode.
 
-import { element } from "/static/treadle.js";
+import { element, messageOf, query } from "/static/treadle.js";
 import { choice, labelled } from "./controls.js";
 import { plain } from "./words.js";
 
+/** @param {...string} names @returns {[string, string][]} */
 const options = (...names) => names.map((name) => [name, plain(name)]);
 const RESOLUTIONS = options("coarse", "medium", "fine"), MODES = options("full_search", "eval_only", "seeded");
 
-/** The form. `save()` writes what `read()` gives, and throws an Error with a sentence; `cancel()` leaves everything as it was. */
+/** @typedef {HTMLLIElement & { read: () => SpecConstraint | string }} Row */
+
+/**
+ * The form. `save()` writes what `read()` gives, and throws an Error with a sentence; `cancel()` leaves everything as it was.
+ * @param {ProblemSpec} spec @param {{ save: () => Promise<void>, cancel: () => void }} given
+ */
 export function specForm(spec, { save, cancel }) {
   const constraints = element("ul", { class: "rows", "aria-label": "Constraints" }, spec.constraints.map(constraintRow));
   const goals = element("ul", { class: "rows", "aria-label": "Goals" }, spec.goals.map(goalRow));
@@ -22,17 +28,19 @@ export function specForm(spec, { save, cancel }) {
 
   function read() {
     return {
-      constraints: [...constraints.children].map((row) => row.read()),
-      goals: [...goals.children].map((row) => row.read()).filter(Boolean),
+      constraints: rowsOf(constraints).map(({ read: value }) => /** @type {SpecConstraint} */ (value())),
+      goals: rowsOf(goals).map(({ read: value }) => /** @type {string} */ (value())).filter(Boolean),
       resolution: resolution.value, mode: mode.value,
     };
   }
 
+  /** @param {string} words @param {string} kind */
   function tell(words, kind) {
     said.textContent = words;
     said.className = `small ${kind}`;
   }
 
+  /** @param {SubmitEvent} event */
   async function submit(event) {
     event.preventDefault();
     go.disabled = true;
@@ -40,7 +48,7 @@ export function specForm(spec, { save, cancel }) {
     try {
       await save();
     } catch (error) {
-      tell(error.message, "bad");
+      tell(messageOf(error), "bad");
     } finally {
       go.disabled = false;
     }
@@ -50,9 +58,10 @@ export function specForm(spec, { save, cancel }) {
     if (event.key === "Escape" && !isChanged()) cancel();
   });
   const before = JSON.stringify(read()), isChanged = () => JSON.stringify(read()) !== before;
-  return { node, read, tell, isChanged, focus: () => node.querySelector("input, button").focus() };
+  return { node, read, tell, isChanged, focus: () => query(node, "input, button").focus() };
 }
 
+/** @param {Partial<SpecConstraint>} [given] */
 function constraintRow({ name = "", description = "", weight = 50 } = {}) {
   const called = element("input", { value: name, maxlength: "200", required: true, autocomplete: "off" });
   const about = element("textarea", { rows: "1" }, description), told = element("output", {}, inWords(weight));
@@ -62,10 +71,15 @@ function constraintRow({ name = "", description = "", weight = 50 } = {}) {
     element("div", { class: "pair" }, labelled("Name", called), removing(() => `the constraint ${called.value}`)),
     labelled("What it means", about),
     labelled("Weight", weighs, told));
-  row.read = () => ({ name: called.value.trim(), description: about.value.trim(), weight: weighs.valueAsNumber });
-  return row;
+  return Object.assign(row, { read: () => ({ name: called.value.trim(), description: about.value.trim(), weight: weighs.valueAsNumber }) });
 }
 
+/** @param {Element} list */
+function rowsOf(list) {
+  return /** @type {Row[]} */ ([...list.children]);
+}
+
+/** @param {number} weight */
 function inWords(weight) {
   return weight === 100 ? "100 · must" : String(weight);
 }
@@ -73,27 +87,29 @@ function inWords(weight) {
 function goalRow(goal = "") {
   const field = element("input", { value: goal, autocomplete: "off", "aria-label": "Goal" });
   const row = element("li", { class: "pair" }, field, removing(() => `the goal ${field.value}`));
-  row.read = () => field.value.trim();
-  return row;
+  return Object.assign(row, { read: () => field.value.trim() });
 }
 
-/** Takes its row away; the focus goes to the one after it, or to what adds another. */
+/** Takes its row away; the focus goes to the one after it, or to what adds another. @param {() => string} what */
 function removing(what) {
-  const button = element("button", { type: "button", class: "bare remove", onclick: () => {
-    const row = button.closest("li"), next = row.nextElementSibling ?? row.previousElementSibling;
-    const add = row.parentElement.nextElementSibling;
-    row.remove();
-    (next?.querySelector("input") ?? add).focus();
-  } }, "Remove");
+  const button = element("button", { type: "button", class: "bare remove" }, "Remove");
+  button.addEventListener("click", () => {
+    const row = button.closest("li"), next = row?.nextElementSibling ?? row?.previousElementSibling;
+    const add = row?.parentElement?.nextElementSibling, field = next?.querySelector("input") ?? add;
+    row?.remove();
+    if (field instanceof HTMLElement) field.focus();
+  });
   const name = () => button.setAttribute("aria-label", `Remove ${what()}`);
   button.addEventListener("focus", name);
   queueMicrotask(name);
   return button;
 }
 
+/** @param {string} words @param {HTMLElement} list @param {() => HTMLElement} make */
 function adding(words, list, make) {
   return element("button", { type: "button", class: "quiet small add", onclick: () => {
-    list.append(make());
-    list.lastElementChild.querySelector("input").focus();
+    const row = make();
+    list.append(row);
+    row.querySelector("input")?.focus();
   } }, words);
 }

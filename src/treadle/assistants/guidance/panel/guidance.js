@@ -3,7 +3,7 @@
 import { Chat } from "/static/chat.js";
 import { eventsOf, inRuns } from "/static/durable.js";
 import { sure } from "/static/sure.js";
-import { ask, element, question } from "/static/treadle.js";
+import { ask, byId, element, messageOf, question } from "/static/treadle.js";
 import { advice } from "./advice.js";
 import { projectPicker } from "./projects.js";
 import { runOf, turnsOf } from "./recall.js";
@@ -14,25 +14,31 @@ import { drawState, loadState } from "./state.js";
 const WELCOME = "Ask about its constraints, its world and its runs, or say what should change. "
   + "Nothing changes before you have seen the difference and approved it.";
 const LOST = "Leave this project? What you changed in its problem spec isn't saved.";
-const byId = (id) => document.getElementById(id);
-let project = null, session = null, loads = 0;
+/** @type {Project | null} */
+let project = null;
+/** @type {{ id: string } | null} */
+let session = null;
+let loads = 0;
 
 const runs = inRuns(() => ({
-  assistant: "guidance", run_id: null, context: { project_id: project.id, session_id: session.id },
+  assistant: "guidance", run_id: null, context: { project_id: project?.id, session_id: session?.id },
 }));
 const talk = new Chat(byId("chat"), {
   ...runs,
   events: (...posted) => worded(runs.events(...posted)),
-  missed: () => careful(() => show(project.id)),
+  missed: () => project && careful(() => show(project?.id ?? "")),
   label: "A question or a change",
   welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME)],
   below: ({ data, stopped }) => (data ? advice({ ...data, stopped }, (words) => talk.fill(words), started) : []),
   changed: () => talk.isRunning || refresh(),
 });
 
-const picker = projectPicker({ open: (id) => careful(() => show(id, true)), mayLeave, gone: () => careful(start) });
+const picker = projectPicker({ open: (/** @type {string} */ id) => careful(() => show(id, true)), mayLeave, gone: () => careful(start) });
 
-/** Events of a run. Where it failed, the architect says what can be said without a model. */
+/**
+ * Events of a run. Where it failed, the architect says what can be said without a model.
+ * @param {AsyncIterable<RunEvent>} events
+ */
 async function* worded(events) {
   for await (const event of events) {
     yield event.event === "reply" && event.stopped === "failed" && event.data
@@ -40,19 +46,24 @@ async function* worded(events) {
   }
 }
 
-/** Show a project: its state, and what was said about it; an answer that is under way as it happens. */
+/**
+ * Show a project: its state, and what was said about it; an answer that is under way as it happens.
+ * @param {string} id @param {boolean} [isNew]
+ */
 async function show(id, isNew = false) {
   const mine = ++loads;
   const [sessions, state] = await Promise.all([ask(`/projects/${encodeURIComponent(id)}/chat-sessions`), loadState(id)]);
   const chosen = sessions[0] ?? await ask("/chat-sessions", { project_id: id, title: "Main Chat" });
+  /** @type {{ runs: RunInfo[] }} */
   const { runs: open } = await ask("/api/runs?assistant=guidance&status=open");  // before the messages: it may end in between
+  /** @type {SessionMessage[]} */
   const messages = await ask(`/chat-sessions/${encodeURIComponent(chosen.id)}/messages`);
   const current = open.map(({ run_id }) => run_id).find((id) => messages.some((message) => runOf(message) === id));
   if (mine !== loads) return;
   letGo();
   [project, session] = [state.project, chosen];
   address(isNew);
-  picker.draw(project);
+  picker.draw(state.project);
   drawState(state, refresh);
   byId("state").hidden = byId("chat").hidden = false;
   talk.recall(turnsOf(messages.filter((message) => !current || runOf(message) !== current)));
@@ -62,24 +73,26 @@ async function show(id, isNew = false) {
 /** Look at the state again: something may have changed it. */
 async function refresh() {
   const mine = loads, shown = project;
+  if (!shown) return;
   try {
     const state = await loadState(shown.id);
     if (mine === loads) drawState(state, refresh);
   } catch (error) {
-    if (mine === loads) tell(error.message);
+    if (mine === loads) tell(messageOf(error));
   }
 }
 
-/** Start the run that an answer recommends; however often, it is one. */
+/** Start the run that an answer recommends; however often, it is one. @param {string} answer @param {RunConfig} runConfig */
 async function started(answer, { mode, parameters, ...rest }) {
   const wanted = { mode, parameters, recommended_config_snapshot: { mode, parameters, ...rest } };
-  await startRun(project.id, `answer-${answer}`, wanted);
+  await startRun(project?.id ?? "", `answer-${answer}`, wanted);
   await refresh();
 }
 
 /** What is in the address, or else the project that was changed last; or a form for the first one. */
 async function start() {
   const wanted = new URLSearchParams(location.search).get("project");
+  /** @type {Project[]} */
   const projects = await picker.load();
   const found = projects.find(({ id }) => id === wanted) ?? projects[0];
   if (found) return show(found.id);
@@ -93,7 +106,9 @@ async function mayLeave() {
   return !isEditing() || sure(LOST, "Leave it");
 }
 
+/** @param {boolean} isNew */
 function address(isNew) {
+  if (!project) return;
   const url = new URL(location.href);
   url.searchParams.set("project", project.id);
   url.searchParams.delete("question");
@@ -102,20 +117,23 @@ function address(isNew) {
   else history.replaceState(null, "", url);
 }
 
+/** @param {string} words */
 function tell(words) {
   byId("notices").replaceChildren(element("div", { class: "notice bad", role: "alert" }, element("p", {}, words)));
 }
 
+/** @param {() => Promise<unknown>} act */
 async function careful(act) {
   byId("notices").replaceChildren();
   try {
     return await act();
   } catch (error) {
-    return tell(error.message);
+    return tell(messageOf(error));
   }
 }
 
 async function loadQuestions() {
+  /** @type {AssistantInfo[]} */
   const assistants = await ask("/api/assistants").catch(() => []);
   talk.questions(assistants.find(({ name }) => name === "guidance")?.questions ?? []);
 }

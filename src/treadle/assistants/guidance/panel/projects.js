@@ -1,37 +1,46 @@
 // Which project is shown: the list of them, a new one, and one less.
 
 import { sure } from "/static/sure.js";
-import { ask, element, fill } from "/static/treadle.js";
+import { ask, byId, element, fill, messageOf, query } from "/static/treadle.js";
 import { ago } from "./words.js";
 
 const ALL = "Its problem spec, world model, runs and conversations are deleted with it.";
-const byId = (id) => document.getElementById(id);
-const list = byId("picker"), form = byId("beginning"), anew = byId("new-project");
+const list = byId("picker", HTMLDetailsElement), form = byId("beginning", HTMLFormElement), anew = byId("new-project");
+
+/** @typedef {(id: string) => Promise<unknown>} Open */
+
+/** @type {Project | null} */
 let current = null;
 
-/** Have it work. `open(id)` shows a project, `mayLeave()` says whether the one that is shown may go, `gone()` hears that it has. */
+/**
+ * Have it work. `open(id)` shows a project, `mayLeave()` says whether the one that is shown may go, `gone()` hears that it has.
+ * @param {{ open: Open, mayLeave: () => Promise<boolean>, gone: () => Promise<unknown> }} given
+ */
 export function projectPicker({ open, mayLeave, gone }) {
+  /** @param {string} id */
   const pick = async (id) => {
     if (id !== current?.id && !await mayLeave()) return;
     list.open = false;
     if (id !== current?.id) await open(id);
-    list.firstElementChild.focus();
+    query(list, "summary").focus();
   };
 
+  /** @param {Project} project */
   const remove = async ({ id, title }) => {
     if (!await sure(`Delete ${title}? ${ALL}`, "Delete it")) return;
     try {
       await ask(`/projects/${encodeURIComponent(id)}`, undefined, { method: "DELETE" });
     } catch (error) {
-      return told(id, error.message);
+      return told(id, messageOf(error));
     }
     if (id === current?.id) await gone();
     else await load();
-    list.firstElementChild.focus();
+    query(list, "summary").focus();
   };
 
   const load = async () => {
-    const projects = (await ask("/projects")).toSorted((one, other) => other.updated_at.localeCompare(one.updated_at));
+    /** @type {Project[]} */
+    const found = await ask("/projects"), projects = found.toSorted((one, other) => other.updated_at.localeCompare(one.updated_at));
     fill(byId("projects"), projects.map((project) => row(project, pick, remove)));
     return projects;
   };
@@ -41,7 +50,7 @@ export function projectPicker({ open, mayLeave, gone }) {
   return { load, first: () => show(true, false), draw };
 }
 
-/** The project that is shown. */
+/** The project that is shown. @param {Project} project */
 function draw(project) {
   current = project;
   show(false);
@@ -52,6 +61,7 @@ function draw(project) {
   mark();
 }
 
+/** @param {Project} project @param {(id: string) => void} pick @param {(project: Project) => void} remove */
 function row(project, pick, remove) {
   const { id, title, updated_at } = project, isCurrent = id === current?.id ? "true" : null;
   return element("li", { "data-id": id },
@@ -62,31 +72,35 @@ function row(project, pick, remove) {
 }
 
 function mark() {
-  for (const { dataset, firstElementChild: button } of byId("projects").children) {
-    if (dataset.id === current?.id) button.setAttribute("aria-current", "true");
+  for (const row of byId("projects").children) {
+    const button = query(row, "button");
+    if (row.getAttribute("data-id") === current?.id) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
   }
 }
 
+/** @param {string} id @param {string} words */
 function told(id, words) {
-  for (const { dataset, lastElementChild: said } of byId("projects").children) if (dataset.id === id) said.textContent = words;
+  for (const row of byId("projects").children) if (row.getAttribute("data-id") === id) query(row, "[role=alert]").textContent = words;
 }
 
 // a new one
 
+/** @param {boolean} on @param {boolean} [mayCancel] */
 function show(on, mayCancel = true) {
   form.hidden = !on;
   anew.setAttribute("aria-expanded", String(on));
   byId("no-project").hidden = !mayCancel;
   byId("beginning-said").textContent = "";
   if (!on) return;
-  byId("beginning-title").textContent = mayCancel ? "A new project" : "Begin with a project";
+  byId("beginning-title").textContent = mayCancel ? "A new project" : "Create your first project";
   if (!mayCancel) anew.hidden = true;
   byId("new-title").focus();
 }
 
+/** @param {() => Promise<boolean>} mayLeave @param {Open} open */
 function beginning(mayLeave, open) {
-  anew.addEventListener("click", () => show(form.hidden));
+  anew.addEventListener("click", () => show(Boolean(form.hidden)));
   byId("no-project").addEventListener("click", () => {
     show(false);
     anew.focus();
@@ -94,16 +108,16 @@ function beginning(mayLeave, open) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!await mayLeave()) return;
-    const go = form.querySelector("button");
+    const go = query(form, "button", HTMLButtonElement);
     go.disabled = true;
     try {
-      const [title, description] = ["new-title", "new-description"].map((name) => byId(name).value.trim());
-      const { id } = await ask("/projects", { title, description });
+      const fields = [byId("new-title", HTMLInputElement), byId("new-description", HTMLTextAreaElement)];
+      const [title, description] = fields.map(({ value }) => value.trim()), { id } = await ask("/projects", { title, description });
       form.reset();
       await open(id);
-      list.firstElementChild.focus();
+      query(list, "summary").focus();
     } catch (error) {
-      byId("beginning-said").textContent = error.message;
+      byId("beginning-said").textContent = messageOf(error);
     } finally {
       go.disabled = false;
     }

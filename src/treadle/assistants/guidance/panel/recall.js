@@ -1,7 +1,13 @@
 // What was said before, as turns of a conversation: messages of the server made into the events that brought them about.
 
-/** The turns of a list of messages, for `Chat.recall`. Whatever follows what a person said answers it. */
+/** @typedef {Reply & { run?: string, calls: CallAudit[] }} Said */
+
+/**
+ * The turns of a list of messages, for `Chat.recall`. Whatever follows what a person said answers it.
+ * @param {SessionMessage[]} messages @returns {RecalledTurn[]}
+ */
 export function turnsOf(messages) {
+  /** @type {{ message: string | null, replies: Said[] }[]} */
   const turns = [];
   for (const message of messages) {
     if (message.role === "user") turns.push({ message: message.content, replies: stopped(message) });
@@ -11,22 +17,23 @@ export function turnsOf(messages) {
   return turns.map(({ message, replies }) => ({ message, replies: replies.map((reply) => unrepeated(reply, every)) }));
 }
 
-/** The run that a message was said in. */
+/** The run that a message was said in. @param {SessionMessage} sessionMessage */
 export function runOf({ message_metadata: told }) {
   return told.run_id;
 }
 
-/** A conversation that began with an answer. */
+/** A conversation that began with an answer. @param {{ message: string | null, replies: Said[] }[]} turns */
 function begun(turns) {
   turns.push({ message: null, replies: [] });
   return turns[0];
 }
 
-/** What came of a message whose answer was stopped. */
+/** What came of a message whose answer was stopped. @param {SessionMessage} sessionMessage @returns {Said[]} */
 function stopped({ message_metadata: told }) {
   return told.stopped === "cancelled" ? [{ message: "", stopped: "cancelled", approvals: [], calls: [] }] : [];
 }
 
+/** @param {SessionMessage} sessionMessage @returns {Said} */
 function replyOf({ role, content, message_metadata: told }) {
   return {
     message: content, stopped: told.stopped ?? (role === "system" ? "failed" : "answered"), approvals: told.approvals ?? [],
@@ -34,7 +41,10 @@ function replyOf({ role, content, message_metadata: told }) {
   };
 }
 
-/** A run that went on after a question says again what it did before it; a call that waits isn't among what it did. */
+/**
+ * A run that went on after a question says again what it did before it; a call that waits isn't among what it did.
+ * @param {Said} reply @param {Said[]} every @returns {RecalledReply}
+ */
 function unrepeated(reply, every) {
   const { run, calls, approvals } = reply, ofRun = every.filter((each) => run && each.run === run), place = ofRun.indexOf(reply);
   const before = place > 0 ? ofRun[place - 1].calls.length : 0;
@@ -42,6 +52,7 @@ function unrepeated(reply, every) {
   return { ...reply, events: [...events, ...(place === ofRun.length - 1 ? approvals.map(waits) : [])] };
 }
 
+/** @param {CallAudit} audit @param {string} id @returns {RunEvent[]} */
 function eventsOf(audit, id) {
   const { tool_name: name, arguments: given, result_summary: found, duration_ms: took, success, error, reason } = audit;
   const call = { id, name, arguments: given ?? {} }, content = (success ? found : reason ?? error) ?? "";
@@ -51,12 +62,16 @@ function eventsOf(audit, id) {
   ];
 }
 
-/** What kind of problem it was. A call that a rule or a person refused never ran, so there is no result that says so. */
+/**
+ * What kind of problem it was. A call that a rule or a person refused never ran, so there is no result that says so.
+ * @param {CallAudit} callAudit
+ */
 function problemOf({ success, problem, verdict }) {
   if (success) return null;
-  return problem ?? (["deny", "refused"].includes(verdict) ? "denied" : "failed");
+  return problem ?? (["deny", "refused"].includes(verdict ?? "") ? "denied" : "failed");
 }
 
+/** @param {PendingCall} pendingCall @returns {RunEvent} */
 function waits({ call_id, name, arguments: given }) {
   const call = { id: call_id, name, arguments: given };
   return { event: "call_judged", call, verdict: { verdict: "ask" } };

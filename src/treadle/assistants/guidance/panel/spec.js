@@ -1,19 +1,26 @@
 // The problem spec: shown, and edited by hand. What is saved names the version that was seen; where somebody else was first, the
 // person chooses what is to be kept (meanwhile.js).
 
-import { ask, element } from "/static/treadle.js";
+import { ask, element, query, ServerError } from "/static/treadle.js";
 import { specForm } from "./form.js";
 import { meanwhile } from "./meanwhile.js";
 import { counted, plain, section } from "./words.js";
 
+/** @type {ProblemSpec} */
 const EMPTY = { constraints: [], goals: [], resolution: "medium", mode: "full_search", version: 0 };
 const ABOUT = "What has to hold, how much it weighs, and what is wanted. Tell the architect, or write it down.";
 const CHANGED = "It has changed meanwhile. You will be asked when you save.";
 const MUST = 100;  // the weight of what has to hold
-let shown = null;    // { id, spec, again }
-let editing = null;  // { base, form }: which spec was seen, and where it is changed
 
-/** Draw it; `spec` is null where there is none yet. A form that somebody is writing in stays. */
+/** @type {{ id: string, spec: ProblemSpec, again: () => Promise<void> }} */
+let shown = { id: "", spec: EMPTY, again: async () => {} };
+/** @type {{ base: ProblemSpec, form: ReturnType<typeof specForm> } | null} */
+let editing = null;  // which spec was seen, and where it is changed
+
+/**
+ * Draw it; `spec` is null where there is none yet. A form that somebody is writing in stays.
+ * @param {string} id @param {ProblemSpec | null} spec @param {() => Promise<void>} again
+ */
 export function drawSpec(id, spec, again) {
   shown = { id, spec: spec ?? EMPTY, again };
   if (!editing) return drawShown();
@@ -39,10 +46,12 @@ function drawShown() {
     element("div", { class: "actions" }, change));
 }
 
+/** @param {ProblemSpec} problemSpec */
 function amounts({ constraints, goals }) {
   return `${counted(constraints.length, "constraint")}, ${counted(goals.length, "goal")}`;
 }
 
+/** @param {ProblemSpec} problemSpec */
 function parts({ constraints, goals, resolution, mode }) {
   return [
     element("h4", {}, "Constraints"),
@@ -55,13 +64,15 @@ function parts({ constraints, goals, resolution, mode }) {
   ];
 }
 
+/** @param {string} words */
 function none(words) {
   return element("p", { class: "small soft" }, words);
 }
 
+/** @param {SpecConstraint} specConstraint */
 function constraintOf({ name, description, weight }) {
   const bar = element("span", { class: weight === MUST ? "bar-of must" : "bar-of", "aria-hidden": "true" }, element("span"));
-  bar.firstElementChild.style.width = `${weight}%`;
+  query(bar, "span").style.width = `${weight}%`;
   const weighs = [element("span", { class: "unseen" }, "weight "), String(weight), weight === MUST ? " · must" : ""];
   return element("li", { class: "constraint" },
     element("div", { class: "head" }, element("span", { class: "name" }, name), element("span", { class: "weight" }, weighs)),
@@ -80,24 +91,27 @@ function edit() {
 function close() {
   editing = null;
   drawShown();
-  document.querySelector("#spec .edit").focus();
+  query(document, "#spec .edit").focus();
 }
 
-/** Put `mine` in the place of the version that was seen. */
+/** Put `mine` in the place of the version that was seen. @param {ProblemSpec} base @param {SpecDraft} mine */
 async function save(base, mine) {
   const { id, again } = shown;
   try {
     const path = `/projects/${encodeURIComponent(id)}/problem-spec`;
     shown.spec = await ask(path, { ...mine, version: base.version }, { method: "PUT" });
   } catch (error) {
-    if (error.status !== 409 || !error.said?.current) throw error;
+    if (!(error instanceof ServerError) || error.status !== 409 || !error.said?.current) throw error;
     return choose(base, error.said.current, mine);
   }
   close();
   await again();
 }
 
-/** Somebody else was first: both are shown, and nothing is written before the person has chosen. */
+/**
+ * Somebody else was first: both are shown, and nothing is written before the person has chosen.
+ * @param {ProblemSpec} base @param {ProblemSpec} theirs @param {SpecDraft} mine
+ */
 function choose(base, theirs, mine) {
   const asked = meanwhile(base, theirs, mine, {
     save: (chosen) => save(theirs, chosen),

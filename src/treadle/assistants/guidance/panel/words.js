@@ -1,21 +1,26 @@
 // How things are said: moments, amounts, names of the server's in words, and the heads of sections.
 
+import { byId, query } from "/static/treadle.js";
+
 export { ago, counted } from "/static/words.js";
 
-/** A name such as `full_search` in words: "full search". */
+/** A name such as `full_search` in words: "full search". @param {string} name */
 export function plain(name) {
   return name.replaceAll("_", " ");
 }
 
-/** The same at the beginning of a line. */
+/** The same at the beginning of a line. @param {string} name */
 export function title(name) {
   const words = plain(name);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Have a section of the state show a few words beside its title, and these nodes; without any, those that are there stay. */
+/**
+ * Have a section of the state show a few words beside its title, and these nodes; without any, those that are there stay.
+ * @param {string} id @param {string} amount @param {...Node} nodes
+ */
 export function section(id, amount, ...nodes) {
-  const place = document.getElementById(id);
-  place.querySelector(".amount").textContent = amount;
-  if (nodes.length) place.querySelector(".within").replaceChildren(...nodes);
+  const place = byId(id);
+  query(place, ".amount").textContent = amount;
+  if (nodes.length) query(place, ".within").replaceChildren(...nodes);
 }

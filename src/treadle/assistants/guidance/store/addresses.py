@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from treadle import SettingsError
+from treadle.errors import SettingsError
 
 _SCHEME = re.compile(r"\A([a-z][a-z0-9+]+):(?=/)", re.IGNORECASE)
 _POSTGRES = {"postgresql", "postgres", "postgresql+psycopg"}

@@ -18,9 +18,10 @@ from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from treadle import SettingsError, purge_sqlite, write_ahead
+from treadle.assistant import purge_sqlite, write_ahead
 from treadle.assistants.guidance.store.addresses import PostgresServer, SqliteFile
 from treadle.assistants.guidance.store.errors import StoreError
+from treadle.errors import SettingsError
 
 Given = ParamSpec("Given")
 Back = TypeVar("Back")

@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treadle import SettingsError
 from treadle.assistants.guidance.store.addresses import PostgresServer, SqliteFile, parse_store_address
+from treadle.errors import SettingsError
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store

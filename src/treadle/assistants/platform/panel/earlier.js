@@ -7,13 +7,14 @@ import { ago } from "/static/words.js";
 
 const FEW = 5;
 
-/** The list of them, and what fills it. `open(runId)` shows one. */
+/** The list of them, and what fills it. `open(runId)` shows one. @param {{ open: (runId: string) => void }} given */
 export function earlier({ open }) {
   const list = element("ul");
   const node = element("section", { id: "earlier", hidden: true, "aria-labelledby": "earlier-title" },
     element("h3", { id: "earlier-title" }, "Earlier"), list);
 
   async function load() {
+    /** @type {{ runs: RunInfo[] }} */
     const { runs } = await ask(`/api/runs?assistant=platform&limit=${FEW}`).catch(() => ({ runs: [] }));
     node.hidden = !runs.length;
     list.replaceChildren(...runs.map((run) => element("li", {},

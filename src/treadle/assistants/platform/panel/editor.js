@@ -1,32 +1,32 @@
 // Where a spec is written: text with the numbers of its lines beside it, marked where something was found.
 
-import { element } from "/static/treadle.js";
+import { byId, element } from "/static/treadle.js";
 
-const text = document.getElementById("text"), numbers = document.getElementById("numbers");
+const text = byId("text", HTMLTextAreaElement), numbers = byId("numbers");
 
 /** What is written there. */
 export function written() {
   return text.value;
 }
 
-/** Put something else there. */
+/** Put something else there. @param {string} words */
 export function write(words) {
   text.value = words;
   text.scrollTop = text.scrollLeft = 0;
   mark([]);
 }
 
-/** Hear of every change that a person makes. */
+/** Hear of every change that a person makes. @param {() => void} changed */
 export function onWriting(changed) {
   text.addEventListener("input", changed);
 }
 
-/** Let nobody write there for a while. */
+/** Let nobody write there for a while. @param {boolean} on */
 export function hold(on) {
   text.readOnly = on;
 }
 
-/** The numbers of the lines, with what was found in them. */
+/** The numbers of the lines, with what was found in them. @param {Finding[]} findings */
 export function mark(findings) {
   const levels = new Map();
   for (const { line, level } of findings) if (levels.get(line) !== "error") levels.set(line, level);
@@ -36,7 +36,7 @@ export function mark(findings) {
   follow();
 }
 
-/** Go to a place in it. */
+/** Go to a place in it. @param {number} line @param {number} [column] */
 export function goTo(line, column = 1) {
   const lines = text.value.split("\n"), before = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
   const at = Math.min(before + column - 1, text.value.length), end = before + (lines[line - 1] ?? "").length;

@@ -1,15 +1,19 @@
 // Has a spec written from a description.
 
 import { show } from "/static/markdown.js";
-import { ask } from "/static/treadle.js";
+import { ask, byId, messageOf } from "/static/treadle.js";
 
-const byId = (id) => document.getElementById(id);
-const form = byId("generate"), description = byId("description"), go = byId("generate-go"), said = byId("generate-said");
+const form = byId("generate", HTMLFormElement), description = byId("description", HTMLTextAreaElement);
+const go = byId("generate-go"), said = byId("generate-said");
 const explained = byId("explained");
-let running = null, began = 0;
+/** @typedef {(spec: string, findings: Finding[]) => Promise<boolean>} Replace */
 
-/** Show the form, or put it away. */
-export function describe(on = form.hidden) {
+/** @type {AbortController | null} */
+let running = null;
+let began = 0;
+
+/** Show the form, or put it away. @param {boolean} [on] */
+export function describe(on = Boolean(form.hidden)) {
   form.hidden = !on;
   byId("describe").setAttribute("aria-expanded", String(on));
   if (on) description.focus();
@@ -20,7 +24,10 @@ export function unexplained() {
   explained.hidden = true;
 }
 
-/** Have the form work. `replace(spec, findings)` shows what was written, and is false where the person doesn't want that. */
+/**
+ * Have the form work. `replace(spec, findings)` shows what was written, and is false where the person doesn't want that.
+ * @param {{ replace: Replace }} given
+ */
 export function describing({ replace }) {
   byId("describe").addEventListener("click", () => describe());
   form.addEventListener("submit", (event) => {
@@ -36,21 +43,21 @@ export function describing({ replace }) {
   });
 }
 
+/** @param {string} words @param {Replace} replace */
 async function generate(words, replace) {
-  const ticking = setInterval(tick, 1000);
-  running = new AbortController();
+  const ticking = setInterval(tick, 1000), { signal } = running = new AbortController();
   began = Date.now();
   go.textContent = "Stop";
   tick();
   try {
-    const { spec, explanation, findings } = await ask("/api/ai/generate-spec", { description: words }, running);
+    const { spec, explanation, findings } = await ask("/api/ai/generate-spec", { description: words }, { signal });
     tell("");
     if (!await replace(spec, findings)) return;
     show(explained, explanation);
     explained.hidden = false;
     describe(false);
   } catch (error) {
-    tell(running.signal.aborted ? "Stopped." : error.message, running.signal.aborted ? "soft" : "bad");
+    tell(signal.aborted ? "Stopped." : messageOf(error), signal.aborted ? "soft" : "bad");
   } finally {
     clearInterval(ticking);
     running = null;
@@ -63,6 +70,7 @@ function tick() {
   tell(`Writing it…${seconds ? ` ${seconds} s` : ""}`, "soft busy");
 }
 
+/** @param {string} words @param {string} [kind] */
 function tell(words, kind = "") {
   said.textContent = words;
   said.className = `small ${kind}`;

@@ -2,25 +2,28 @@
 // there again when the page is.
 
 import { Chat } from "/static/chat.js";
-import { eventsOf, inRuns, pathOf } from "/static/durable.js";
+import { eventsOf, inOneRun, inRuns, pathOf } from "/static/durable.js";
 import { turnsOf } from "/static/journal.js";
-import { ask, element, question } from "/static/treadle.js";
+import { ask, byId, element, question } from "/static/treadle.js";
 import { offerActions } from "./actions.js";
 import { remember, remembered } from "./address.js";
 import { restoreDeployment } from "./deploy.js";
 import { earlier } from "./earlier.js";
-import { nameIn, openSpec, specPane } from "./spec.js";
+import { openSpec, specPane } from "./spec.js";
+import { nameIn } from "./spec-text.js";
 import { drawStanding } from "./standing.js";
 
-const byId = (id) => document.getElementById(id);
 const WELCOME = "Ask about applications, workflows and resources, or have a spec written. "
   + "Nothing is deployed or deleted before you approve it.";
 const standing = drawStanding();
-let loads = 0, wanted = null;  // the call that the next message stands for, where a button has made it
+let loads = 0;
+/** @type {object | null} */
+let wanted = null;  // the call that the next message stands for, where a button has made it
 
 const before = earlier({ open: (runId) => open(runId).catch(complain) });
 const talk = new Chat(byId("chat"), {
   ...inRuns(about),
+  ...inOneRun(open),
   label: "Your question",
   welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME), before.node],
   below,
@@ -35,7 +38,7 @@ async function about() {
   return { assistant: "platform", context: await standing };
 }
 
-/** What stands below an answer: where it is from, and its spec, which is shown beside it. */
+/** What stands below an answer: where it is from, and its spec, which is shown beside it. @param {Reply} reply */
 function below({ data }) {
   const { generated_spec: spec, findings, citations = [] } = data ?? {}, made = citations.length ? [sources(citations)] : [];
   if (!spec) return made;
@@ -45,6 +48,7 @@ function below({ data }) {
   return [...made, element("button", { type: "button", class: "quiet small", onclick: again }, `Show ${name}`)];
 }
 
+/** @param {string[]} citations */
 function sources(citations) {
   const named = citations.flatMap((each, index) => [index ? ", " : "", element("cite", {}, each)]);
   return element("p", { class: "sources" }, "From ", named);
@@ -55,7 +59,10 @@ function changed() {
   if (talk.isEmpty) before.load();
 }
 
-/** Show a run: as its journal tells it; one that is under way as it happens; a deployment beside the conversation. */
+/**
+ * Show a run: as its journal tells it; one that is under way as it happens; a deployment beside the conversation.
+ * @param {string} runId
+ */
 async function open(runId) {
   const mine = ++loads, { run, origin, entries, approvals, replies } = await ask(pathOf(runId));
   if (mine !== loads) return;
@@ -66,7 +73,10 @@ async function open(runId) {
   changed();
 }
 
-/** Have a call made: shown, approved and told in a conversation of its own. No model is needed. */
+/**
+ * Have a call made: shown, approved and told in a conversation of its own. No model is needed.
+ * @param {string} message @param {object} call
+ */
 function act(message, call) {
   if (talk.isRunning) return;
   begin();
@@ -81,11 +91,13 @@ function begin() {
   talk.clear();
 }
 
+/** @param {Error} error */
 function complain({ message }) {
   byId("notices").append(element("p", { class: "notice bad", role: "alert" }, message));
 }
 
 async function loadQuestions() {
+  /** @type {AssistantInfo[]} */
   const assistants = await ask("/api/assistants").catch(() => []);
   talk.questions(assistants.find(({ name }) => name === "platform")?.questions ?? []);
 }

@@ -1,24 +1,24 @@
 // The spec that is worked on: shown, edited, checked as it changes, copied, saved. Deploying it is deploy.js, having it written
 // generate.js.
 
-import { inline } from "/static/inline.js";
+import { inlineNodes } from "/static/markdown.js";
 import { sure } from "/static/sure.js";
-import { ask, element } from "/static/treadle.js";
+import { ask, byId, element, messageOf } from "/static/treadle.js";
 import { deploying, forgetDeployment, isDeploying } from "./deploy.js";
 import { chooseAll, goTo, mark, onWriting, write, written } from "./editor.js";
 import { describe, describing, unexplained } from "./generate.js";
+import { nameIn, verdict } from "./spec-text.js";
 
 const PAUSE = 350;  // milliseconds without a change after which it is checked
 const LOST = "Replace the spec? What you changed in it is lost.";
-const byId = (id) => document.getElementById(id);
-let isEdited = false, waiting = 0, checked = 0, errors = [];
+let isEdited = false, waiting = 0, checked = 0;
+/** @type {Finding[]} */
+let errors = [];
 
-/** The name of the application in a spec; "" where it has none. */
-export function nameIn(spec) {
-  return /^metadata:.*\n(?:[ \t].*\n|\n)*?[ \t]+name:[ \t]*["']?([\w.-]+)/m.exec(spec)?.[1] ?? "";
-}
-
-/** Show a spec, and say whether it is shown: what somebody has changed is replaced only where they want that. */
+/**
+ * Show a spec, and say whether it is shown: what somebody has changed is replaced only where they want that.
+ * @param {string} spec @param {{ findings?: Finding[] | null, isWanted?: boolean }} [given]
+ */
 export async function openSpec(spec, { findings = null, isWanted = false } = {}) {
   const isNew = spec.trim() !== written().trim(), may = !isNew || (isWanted ? await mayReplace() : isFree());
   if (isNew && may) put(spec, findings);
@@ -36,6 +36,7 @@ async function mayReplace() {
   return isFree() || (!isDeploying() && await sure(LOST, "Replace it"));
 }
 
+/** @param {string} spec @param {Finding[] | null} findings */
 function put(spec, findings) {
   isEdited = false;
   write(spec);
@@ -47,6 +48,7 @@ function put(spec, findings) {
   else check();
 }
 
+/** @param {boolean} isWanted */
 function show(isWanted) {
   byId("spec").hidden = false;
   byId("new-spec").setAttribute("aria-expanded", "true");
@@ -66,7 +68,7 @@ function close() {
 function draw() {
   const isEmpty = !written().trim();
   byId("spec-name").textContent = nameIn(written()) || "New spec";
-  for (const id of ["deploy", "along", "copy", "download"]) byId(id).disabled = isEmpty;
+  for (const id of ["deploy", "along", "copy", "download"]) byId(id, HTMLButtonElement).disabled = isEmpty;
 }
 
 // what is found in it
@@ -80,20 +82,24 @@ function changed() {
   waiting = setTimeout(check, PAUSE);
 }
 
-/** What is wrong with it now: the errors. */
+/** What is wrong with it now: the errors. @returns {Promise<Finding[]>} */
 async function check() {
   clearTimeout(waiting);
   const mine = ++checked, spec = written();
-  if (!spec.trim()) return drawFindings([]);
+  if (!spec.trim()) {
+    drawFindings([]);
+    return errors;
+  }
   try {
     const { findings } = await ask("/api/platform/validate", { spec });
     if (mine === checked) drawFindings(findings);
   } catch (error) {
-    if (mine === checked) byId("verdict").textContent = error.message;
+    if (mine === checked) byId("verdict").textContent = messageOf(error);
   }
   return errors;
 }
 
+/** @param {Finding[]} findings */
 function drawFindings(findings) {
   errors = findings.filter(({ level }) => level === "error");
   mark(findings);
@@ -102,20 +108,11 @@ function drawFindings(findings) {
   byId("findings").replaceChildren(...findings.map(findingOf));
 }
 
-function verdict(wrong, doubtful) {
-  const told = [wrong && counted(wrong, "error"), doubtful && counted(doubtful, "warning")].filter(Boolean);
-  if (!told.length) return "Nothing is wrong with it.";
-  return `${told.join(", ")}: ${wrong ? "it would be refused." : "it can be deployed."}`;
-}
-
-function counted(amount, what) {
-  return `${amount} ${what}${amount === 1 ? "" : "s"}`;
-}
-
+/** @param {Finding} finding */
 function findingOf({ line, column, level, path, message }) {
   return element("li", {}, element("button", { type: "button", class: `bare finding ${level}`, onclick: () => goTo(line, column) },
     element("span", { class: "line" }, `Line ${line}`), element("span", { class: "unseen" }, `, ${level}: `),
-    element("span", {}, path ? [element("code", {}, path), " "] : [], inline(message))));
+    element("span", {}, path ? [element("code", {}, path), " "] : [], inlineNodes(message))));
 }
 
 // what can be done with it
@@ -138,6 +135,7 @@ function download() {
   told(`Saved as ${name}.`);
 }
 
+/** @param {string} words */
 function told(words) {
   byId("spec-said").textContent = words;
 }
@@ -149,20 +147,25 @@ async function anew() {
   describe(true);
 }
 
+/** @param {string} spec @param {Finding[]} findings */
 async function replace(spec, findings) {
   const may = await mayReplace();
   if (may) put(spec, findings);
   return may;
 }
 
-/** Have the pane work. `ask` asks the assistant something, `about` says whom runs are begun with. */
+/**
+ * Have the pane work. `ask` asks the assistant something, `about` says whom runs are begun with.
+ * @param {{ ask: (words: string) => void, about: () => Promise<object> }} given
+ */
 export function specPane({ ask: asking, about }) {
   onWriting(changed);
   byId("new-spec").addEventListener("click", anew);
   byId("spec-close").addEventListener("click", close);
   byId("copy").addEventListener("click", copy);
   byId("download").addEventListener("click", download);
-  deploying({ spec: written, name: nameIn, check, goTo, show: (spec) => openSpec(spec, { isWanted: true }), ask: asking, about });
+  const show = (/** @type {string} */ spec) => openSpec(spec, { isWanted: true });
+  deploying({ spec: written, name: nameIn, check, goTo, show, ask: asking, about });
   describing({ replace });
   draw();
 }

@@ -1,10 +1,9 @@
 // How things stand: who one is on which platform, and which model answers with how many documents. What is missing is said, with
 // what to do about it.
 
-import { ask, element } from "/static/treadle.js";
+import { ask, byId, element } from "/static/treadle.js";
 import { offerSignIn } from "./sign-in.js";
 
-const byId = (id) => document.getElementById(id);
 
 /** Ask, and draw it; gives the context of conversations. */
 export async function drawStanding() {
@@ -17,16 +16,19 @@ export async function drawStanding() {
   return me.value && { server: me.value.server };
 }
 
+/** @param {string} path @returns {Promise<{ value?: any, problem?: string }>} */
 async function settled(path) {
   return ask(path).then((value) => ({ value }), ({ message }) => ({ problem: message }));
 }
 
+/** @param {PlatformPerson} platformPerson */
 function drawPerson({ server, username, team, role }) {
   const place = element("span", { class: "soft" }, server);
   const rank = `${team ? ` of ${team}` : ""}${role ? `, ${role}` : ""} at `;
   byId("who").replaceChildren(...(username ? [element("strong", {}, username), rank] : []), place);
 }
 
+/** @param {PlatformStatus} platformStatus */
 function drawModel({ enabled, llm_provider: model, documents_loaded: amount, message }) {
   const badge = byId("model"), documents = `${amount.toLocaleString("en")} ${amount === 1 ? "document" : "documents"}`;
   badge.textContent = enabled ? `${model} · ${documents}` : "no model";
@@ -35,16 +37,20 @@ function drawModel({ enabled, llm_provider: model, documents_loaded: amount, mes
   badge.hidden = false;
 }
 
+/** @param {{ value?: PlatformPerson, problem?: string }} me @param {{ value?: PlatformStatus, problem?: string }} status */
 function* problems(me, status) {
   if (me.value && !me.value.username) yield signIn(me.value.server);
   if (status.value && !status.value.enabled) yield status.value.message;
   yield* new Set([me.problem, status.problem].filter(Boolean));
 }
 
-/** The platform says nothing of anybody where there is no token, where it doesn't take it, and where it isn't there. */
+/**
+ * The platform says nothing of anybody where there is no token, where it doesn't take it, and where it isn't there.
+ * @param {string} server
+ */
 function signIn(server) {
   return [
-    `Nobody is signed in at ${server}, or nothing answers there. Sign in above, or set `,
+    `You aren't signed in at ${server}, or it isn't responding. Sign in above, or set `,
     element("code", {}, "TREADLE_PLATFORM_TOKEN"), " to your token and start the server again; or try it on ",
     element("code", {}, "treadle platform demo"), ".",
   ];

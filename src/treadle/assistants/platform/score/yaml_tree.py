@@ -10,8 +10,8 @@ from typing import Any, assert_never, cast
 
 from msgspec import Struct
 
-from treadle import SettingsError
 from treadle.assistants.platform.score.spec import BadSpec, SpecFinding
+from treadle.errors import SettingsError
 
 MAX_CHARACTERS = 64_000
 MAX_YAML_DEPTH = 40

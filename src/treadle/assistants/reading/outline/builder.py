@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from treadle.assistants.reading.outline.comments import (
     Comments,
     clean_comments,
-    first_doc_line,
     first_paragraph,
     first_sentence,
     is_doc_comment,
     is_license_notice,
+    is_prose,
 )
 from treadle.assistants.reading.outline.error_recovery import recover_definitions
 from treadle.assistants.reading.outline.extraction import extract_drafts
@@ -91,12 +91,13 @@ class _NodeBuilder:
 
     def _above(self, draft: NodeDraft) -> list[str]:
         """Return the comments above a draft, unless they are the license notice of the file."""
-        above = self._comments.above(draft.row)
-        return [] if draft is self._first and is_license_notice(clean_comments(above)) else above
+        first = draft is self._first  # what is above it may be about the file
+        above = self._comments.above(draft.row, apart=not first and draft.kind not in ("import", "statement"))
+        return [] if first and is_license_notice(clean_comments(above)) else above
 
     def _doc(self, draft: NodeDraft, above: Sequence[str]) -> str:
         if draft.doc:
-            return first_doc_line(draft.doc)
+            return first_sentence(draft.doc)
         if above and (self._plain_docs or is_doc_comment(above[-1])):
             return first_sentence(clean_comments(above))
         return ""
@@ -108,7 +109,7 @@ def _file_doc(comments: Comments, drafts: Sequence[NodeDraft]) -> str:
     for end, run in comments.runs_before(first.row if first else 1 << 30):
         if first is not None and end + 1 == first.row and first.kind not in ("import", "module", "statement"):
             break
-        if said := first_paragraph(clean_comments(run)):
+        if (said := first_paragraph(clean_comments(run))) and is_prose(first_sentence(said)):
             return said
     return ""
 

@@ -31,8 +31,20 @@ _FILE_TAGS = re.compile(
     r"^\s*[@\\](?:file(?:overview)?|module|package(?:Documentation)?|brief|summary|description|desc)\b:?[ \t]*(?:\S+\.\w+[ \t]*$)?",
     re.MULTILINE,
 )
-_ATTRIBUTES = re.compile(r"^\s*(?:[@\\]\w+|:\w+[^:]*:|#+ |Args:|Parameters?:|Returns?:|Raises:|- Parameter|```|>>>)", re.MULTILINE)
-_SENTENCE_END = re.compile(r"[.!?。](?=\s|$)")
+_ATTRIBUTES = re.compile(
+    r"^\s*(?:[@\\]\w+|:\w+[^:]*:|#+ |Args:|Parameters?:|Returns?:|Raises:|[-*+•] |\d+[-.)] |```|>>>)",
+    re.MULTILINE,
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s+[^a-z\s]|\s*$)|。")
+_BLANK = re.compile(rb"[ \t\r]*\n[ \t\r]*\n")
+_ROLES = re.compile(r":[\w:]+:`~?([^`<]+?)\s*(?:<[^`>]*>)?`")  # :class:`Command`, :meth:`run <Job.run>`
+_TITLE = re.compile(r"\A[^\n]*\n[ \t]*([-=~^*#\"'])\1{2,}[ \t]*$", re.MULTILINE)
+_SECTION = re.compile(  # a heading above a section of a file, which describes neither the file nor what follows
+    r"(?i)(?:(?:module|local|node|core|third|party|standard|library|std|system|external|internal|other|private|public|global|npm|"
+    r"package|project|our|own|the)\W+)*(?:dependenc(?:y|ies)|imports?|includes?|requires?|modules?|variables?|constants?|exports?|"
+    r"prototypes?|types?|helpers?|utils|functions?|classes)(?:\W+@\w+)*\W*"
+)
+_CODE = re.compile(r"[{};=]|//|\b(?:import|from|require|include)\b.*[\"'(]|^\s*[@$]|\)\s*$")
 
 
 class Comments:
@@ -47,9 +59,15 @@ class Comments:
         self._ending = {row: index for index, row in enumerate(self._last)}
         self._beginning = {row: index for index, row in enumerate(self._rows)}
 
-    def above(self, row: int) -> list[str]:
-        """Return the comments directly above a row, each alone on its lines; a blank line ends them."""
+    def above(self, row: int, *, apart: bool = False) -> list[str]:
+        """Return the comments directly above a row, each alone on its lines; a blank line ends them.
+
+        With `apart`, a documentation comment may have one blank line after it.
+        """
         found: list[str] = []
+        index = self._ending.get(row - 2) if apart else None
+        if index is not None and is_doc_comment(self._text(index)) and _BLANK.match(self._source, self._nodes[index].end_byte):
+            row -= 1
         while (index := self._ending.get(row - 1)) is not None and self._is_alone(index):
             found.append(self._text(index))
             row = self._rows[index]
@@ -129,21 +147,33 @@ def first_doc_line(doc: str) -> str:
     return next((line.strip() for line in doc.split("\n") if line.strip()), "")
 
 
+def is_prose(text: str) -> bool:
+    """Return whether a sentence says something to a reader: it is no heading, no code that was commented out, no link."""
+    words = re.findall(r"[^\W\d_]+", re.sub(r"\w+://\S+", "", text))
+    return len(words) > 1 and not _SECTION.fullmatch(text) and not _CODE.search(re.sub(r"`[^`]*`", "", text))
+
+
 def first_sentence(text: str) -> str:
     """Return the first sentence of a documentation comment as plain text."""
-    text = _TAGS.sub("", _FILE_TAGS.sub("", text[:_MOST_SENTENCE])).strip()
+    text = _TAGS.sub("", _FILE_TAGS.sub("", _ROLES.sub(r"`\1`", text[:_MOST_SENTENCE]))).strip()
     attributes = _ATTRIBUTES.search(text)
     paragraph = (text[: attributes.start()] if attributes else text).strip().partition("\n\n")[0]
     flat = " ".join(paragraph.split())
     for end in _SENTENCE_END.finditer(flat):
-        if end.start() > 2 and flat[end.start() - 2] not in ". ":  # neither dots nor an initial
+        before, letter = flat[max(end.start() - 2, 0)], flat[end.start() - 1]
+        if end.start() > 2 and before != "." and not (before == " " and letter.isupper()):  # neither dots, e.g., nor an initial
             return flat[: end.end()]
     return flat
 
 
+def as_sentence(text: str) -> str:
+    """Return a text with a full stop if it is prose; empty if it isn't."""
+    return (text if text[-1] in ".!?。" else f"{text.rstrip(':,;')}.") if is_prose(text) else ""
+
+
 def first_paragraph(text: str) -> str:
     """Return the first paragraph that isn't a license notice; empty if a notice comes first."""
-    text = _TAGS.sub("", _FILE_TAGS.sub("", text))
+    text = _TITLE.sub("", _TAGS.sub("", _FILE_TAGS.sub("", text)).strip())
     for paragraph in re.split(r"\n\s*\n", text):
         if _LICENCE.search(paragraph):
             return ""

@@ -1,20 +1,24 @@
 // What to read: the files of the folder, filtered as one types, source that is pasted or dropped, or what repository.js finds.
 
-import { element } from "/static/treadle.js";
-import { open, openDraft, phaseOf, read, setDraft, state, update } from "./state.js";
+import { counted } from "/static/format.js";
+import { byId, element } from "/static/treadle.js";
+import { matching, phaseOf } from "./readings.js";
+import { open, openDraft, read, setDraft, state, update } from "./state.js";
 import { languageOf, languages, titleOf } from "./tint.js";
 
 const MOST = 300;             // files that are listed at once
 const LARGEST = 10_000_000;   // bytes of a file that is dropped
 const TABS = ["files", "paste", "repository"];
 const FINGERS = matchMedia("(pointer: coarse)");
-const byId = (id) => document.getElementById(id);
-const [picker, filter, list, amount, close] = ["picker", "filter", "list", "amount", "close"].map(byId);
-const fields = { name: byId("draft-name"), language: byId("draft-language"), text: byId("draft-text") };
+const [picker, list, amount, close] = ["picker", "list", "amount", "close"].map((id) => byId(id));
+const filter = byId("filter", HTMLInputElement);
+const language = byId("draft-language", HTMLSelectElement);
+const fields = { name: byId("draft-name", HTMLInputElement), language, text: byId("draft-text", HTMLTextAreaElement) };
+/** @type {string[]} */
 let found = [];
 let chosen = 0;
 
-/** Draw what has changed. */
+/** Draw what has changed. @param {ReadingState} now @param {Partial<ReadingState>} before */
 export function drawPicker(now, before) {
   document.body.toggleAttribute("data-picking", now.picking);
   picker.hidden = !now.picking;
@@ -30,42 +34,31 @@ export function drawPicker(now, before) {
   if (before.picking && !now.picking) byId("source").focus({ preventScroll: true });
 }
 
-/** Open the picker, or close it where there is something to go back to. */
+/** Open the picker, or close it where there is something to go back to. @param {boolean} [on] */
 export function toggle(on = !state.picking) {
   if (on === state.picking || (!on && !state.source)) return;
-  if (on) return update({ picking: true, tab: state.tab === "repository" ? state.tab : state.source?.kind === "pasted" ? "paste" : "files" });
-  if (state.source.kind === "pasted") openDraft();
+  const kept = state.source?.kind === "pasted" ? "paste" : "files";
+  if (on) return update({ picking: true, tab: state.tab === "repository" ? state.tab : kept });
+  if (state.source?.kind === "pasted") openDraft();
   else update({ picking: false });
 }
 
-/** Look for files with these words. */
+/** Look for files with these words. @param {string} words */
 export function look(words) {
   filter.value = words;
   chosen = 0;
   drawFiles();
 }
 
+/** @param {string} tab */
 function focus(tab) {
   if (FINGERS.matches) return;  // a keyboard on the screen would cover half of it
-  const field = { files: filter, paste: fields.text, repository: byId("ask-words") }[tab];
+  const field = tab === "files" ? filter : tab === "paste" ? fields.text : byId("ask-words");
   field.focus();
-  if (tab === "files") field.select();
+  if (tab === "files") filter.select();
 }
 
 // files
-
-/** Files that have all the words in their path; those that have them in their name come first. */
-function matching(files, words) {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = (path) => {
-    const whole = path.toLowerCase(), name = whole.slice(whole.lastIndexOf("/") + 1);
-    if (!wanted.every((word) => whole.includes(word))) return -1;
-    if (wanted.every((word) => name.startsWith(word))) return 0;
-    return wanted.every((word) => name.includes(word)) ? 1 : 2;
-  };
-  const ranked = files.map((path) => [rank(path), path]).filter(([place]) => place >= 0);
-  return ranked.sort(([one], [other]) => one - other).map(([, path]) => path);
-}
 
 function drawFiles() {
   const files = state.files ?? [];
@@ -74,17 +67,19 @@ function drawFiles() {
   amount.textContent = sayAmount(files);
   amount.hidden = !amount.textContent;
   byId("keys").hidden = !found.length;
-  filter.placeholder = files.length ? `Filter ${files.length} files in ${state.folder}` : "Type to filter";
+  filter.placeholder = files.length ? `Filter ${counted(files.length, "file")} in ${state.folder}` : "Type to filter";
   select(chosen);
 }
 
+/** @param {string[]} files */
 function sayAmount(files) {
   if (state.files === null) return state.error ? "" : "Looking for files…";
   if (!files.length) return `No source files were found in ${state.folder || "this folder"}. You can paste source instead.`;
-  if (!found.length) return "No file has all of that in its path.";
+  if (!found.length) return "No matching files.";
   return found.length > MOST ? `The first ${MOST} of ${found.length}; type to narrow it down.` : "";
 }
 
+/** @param {string} path @param {number} index */
 function optionOf(path, index) {
   const cut = path.lastIndexOf("/") + 1;
   return element("li", { role: "option", id: `file-${index}`, "aria-selected": "false", onclick: () => open(path) },
@@ -92,6 +87,7 @@ function optionOf(path, index) {
     cut ? element("span", { class: "folder soft" }, path.slice(0, cut - 1)) : null);
 }
 
+/** @param {number} index */
 function select(index) {
   const last = Math.min(found.length, MOST) - 1;
   chosen = Math.max(Math.min(index, last), 0);
@@ -102,28 +98,33 @@ function select(index) {
   option?.scrollIntoView({ block: "nearest" });
 }
 
+/** @param {KeyboardEvent} event */
 function choose(event) {
-  const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1, PageDown: chosen + 10, PageUp: chosen - 10 }[event.key];
+  /** @type {Record<string, number>} */
+  const moves = { ArrowDown: chosen + 1, ArrowUp: chosen - 1, PageDown: chosen + 10, PageUp: chosen - 10 }, to = moves[event.key];
   if (to === undefined && event.key !== "Enter") return;
   event.preventDefault();
   if (to !== undefined) select(to);
   else if (found.length) openAndRead(found[chosen]);
 }
 
+/** @param {string} path */
 async function openAndRead(path) {
   if ((await open(path)) && phaseOf(state) !== "analyzed") await read();
 }
 
 // pasted source
 
+/** @param {ReadingState["draft"]} readingState */
 function drawDraft({ name, language, text }) {
   const detected = languageOf(name);
   fields.language.options[0].textContent = detected ? `${titleOf(detected)}, by its name` : "Choose one";
-  for (const [key, value] of Object.entries({ name, language, text })) {
-    if (fields[key].value !== value) fields[key].value = value;
+  for (const [field, value] of /** @type {const} */ ([[fields.name, name], [fields.language, language], [fields.text, text]])) {
+    if (field.value !== value) field.value = value;
   }
 }
 
+/** @param {SubmitEvent} event */
 function readDraft(event) {
   event.preventDefault();
   const said = missing(state.draft);
@@ -133,13 +134,17 @@ function readDraft(event) {
   read();
 }
 
-/** What the draft lacks. A first line such as `#!/usr/bin/env python` tells the language, too. */
+/**
+ * What the draft lacks. A first line such as `#!/usr/bin/env python` tells the language, too.
+ * @param {ReadingState["draft"]} readingState
+ */
 function missing({ name, language, text }) {
   if (!text.trim()) return "There is nothing to read yet.";
   const isTold = language || languageOf(name) || /^(#!|<\?php)/.test(text);
   return isTold ? "" : "Choose what it is written in, or give it a name such as main.py.";
 }
 
+/** @param {DragEvent} event */
 async function drop(event) {
   const file = event.dataTransfer?.files[0];
   if (!file) return;

@@ -1,19 +1,21 @@
 // The panel of the reading assistant: starts it, and joins what belongs to no single view: keys, the address, noticing changes, and
 // what is said aloud to those who don't see the page. What there is to know is in state.js; the views draw it.
 
-import { element, question } from "/static/treadle.js";
+import { counted } from "/static/format.js";
+import { byId, element, question } from "/static/treadle.js";
 import { drawSide } from "./blocks.js";
 import { drawPicker, look as lookForFiles, toggle } from "./picker.js";
 import "./repository.js";
 import { drawSource } from "./source.js";
-import { blocks, linesOf, loadFiles, loadHealth, look, open, phaseOf, pin, read, state, step, unpin, watch } from "./state.js";
+import { linesOf, phaseOf } from "./readings.js";
+import { blocks, loadFiles, loadHealth, look, open, pin, read, state, step, unpin, watch } from "./state.js";
 import { languageOf, titleOf } from "./tint.js";
 
 const OFTEN = 2000;  // milliseconds between looks for a change
-const byId = (id) => document.getElementById(id);
 
 // the bar
 
+/** @param {ReadingState} readingState @param {Partial<ReadingState>} before */
 function drawBar({ source }, before) {
   if (source === before.source) return;
   byId("name").replaceChildren(...(source ? nameOf(source) : ["Pick a file"]));
@@ -21,20 +23,21 @@ function drawBar({ source }, before) {
   document.title = `${source ? `${source.name} · ` : ""}Reading · Treadle`;
 }
 
-/** The folder is what may be cut off. */
+/** The folder is what may be cut off. @param {SourceText} sourceText */
 function nameOf({ name }) {
   const cut = name.lastIndexOf("/") + 1;
   return [element("span", { class: "folder" }, name.slice(0, cut)), element("span", {}, name.slice(cut))];
 }
 
+/** @param {SourceText} sourceText */
 function factsOf({ name, language, text }) {
-  const title = titleOf(language || languageOf(name)), amount = linesOf(text).length;
-  const lines = `${amount.toLocaleString("en")} ${amount === 1 ? "line" : "lines"}`;
+  const title = titleOf(language || languageOf(name)), lines = counted(linesOf(text).length, "line");
   return title ? `${title} · ${lines}` : lines;
 }
 
 // the address: #file=…&block=…
 
+/** @param {ReadingState} readingState */
 function written({ source, pinned, wanted }) {
   if (source?.kind !== "file") return "";
   const block = blocks()[pinned]?.id ?? wanted;
@@ -42,10 +45,11 @@ function written({ source, pinned, wanted }) {
   return `#${words}`.replaceAll("%2F", "/");
 }
 
+/** @param {ReadingState} now @param {Partial<ReadingState>} before */
 function drawAddress(now, before) {
   if (now.source === null) return;
   const address = `${location.pathname}${location.search}${written(now)}`;
-  const isAnother = before.source !== null && now.source.name !== before.source.name;
+  const isAnother = before.source != null && now.source.name !== before.source.name;
   if (written(now) !== location.hash) history[isAnother ? "pushState" : "replaceState"](null, "", address);
 }
 
@@ -65,14 +69,16 @@ async function follow() {
 
 // keys
 
+/** @param {KeyboardEvent} event */
 function onKey(event) {
-  const isWriting = event.target.matches("input, textarea, select");
+  const isWriting = event.target instanceof Element && event.target.matches("input, textarea, select");
   if (event.key === "Escape") return escape();
   if (event.key === "/" && !isWriting && !event.ctrlKey && !event.metaKey) return taken(event, () => toggle(true));
   const by = event.ctrlKey ? { ArrowUp: -1, ArrowDown: 1 }[event.key] : { "[": -1, "]": 1 }[event.key];
   if (by && !isWriting && state.pinned >= 0) taken(event, () => step(by));
 }
 
+/** @param {Event} event @param {() => void} act */
 function taken(event, act) {
   event.preventDefault();
   act();
@@ -85,23 +91,26 @@ function escape() {
 
 // said aloud
 
+/** @param {ReadingState} now @param {Partial<ReadingState>} before */
 function announce(now, before) {
   const words = newsOf(now, before);
   if (words) byId("said").textContent = words;
 }
 
+/** @param {ReadingState} now @param {Partial<ReadingState>} before @returns {string} */
 function newsOf(now, before) {
   if (!now.source) return "";
   const phase = phaseOf(now), { name } = now.source;
   if (phase !== phaseOf(before) || now.reading !== before.reading) {
     if (phase === "analyzing") return `Reading ${name}.`;
-    if (phase === "analyzed") return `${name} was read: ${now.reading.blocks.length} blocks.`;
+    if (phase === "analyzed") return `${name} was read: ${counted(now.reading?.blocks.length ?? 0, "block")}.`;
     if (phase === "stale") return `${name} has changed since it was read.`;
   }
   if (name !== before.source?.name) return `${name} is shown.`;
   return now.pinned !== before.pinned || now.place !== before.place ? pinnedNews(now) : "";
 }
 
+/** @param {ReadingState} readingState */
 function pinnedNews({ pinned, place }) {
   const block = blocks()[pinned];
   if (!block) return "No block is pinned.";

@@ -2,8 +2,9 @@
 // lie in chunks that are laid out and tinted only when they come into view. Every row is equally high, so that where a line is can
 // be reckoned rather than measured.
 
-import { element } from "/static/treadle.js";
-import { blocks, linesOf, pin, state, unfold } from "./state.js";
+import { byId, element } from "/static/treadle.js";
+import { linesOf } from "./readings.js";
+import { blocks, pin, state, unfold } from "./state.js";
 import { languageOf, tinted } from "./tint.js";
 
 const CHUNK = 100;     // lines
@@ -13,29 +14,35 @@ const CUT = " ⋯ the rest of this line isn't shown";
 const FEW = 3;         // lines that aren't worth a fold
 const PLAIN = /^[\x20-\x7e]*$/, WIDE = /[\u1100-\uffdc]/g;
 const HUES = 6;
-const pane = document.querySelector("#source"), strip = document.querySelector("#strip");
+const pane = byId("source"), strip = byId("strip");
 const seen = element("div", { id: "seen" });
 
 const near = new IntersectionObserver(tintChunks, { root: pane, rootMargin: "100%" });
 
-let lines = [];   // an element for each line
+/** @type {HTMLElement[]} */
+let lines = [];   // one for each line
+/** @type {[string, string][][]} */
 let pieces = [];  // what each line is made of
+/** @type {HTMLElement[]} */
 let chunks = [];
+/** @type {number[]} */
 let rows = [];    // the line that each row shows, or begins to hide
+/** @type {Element[]} */
 let lit = [];
+/** @type {HTMLElement | null} */
 let spot = null;
 
-/** The hue of a block, from 1. */
+/** The hue of a block, from 1. @param {number} index */
 export function hueOf(index) {
   return (index % HUES) + 1;
 }
 
-/** A block's number in a circle. */
+/** A block's number in a circle. @param {number} index */
 function markOf(index) {
   return index < 20 ? String.fromCodePoint(0x2460 + index) : `(${index + 1})`;
 }
 
-/** Draw what has changed. */
+/** Draw what has changed. @param {ReadingState} now @param {Partial<ReadingState>} before */
 export function drawSource(now, before) {
   const isNew = now.source !== before.source, isRead = isNew || now.reading !== before.reading;
   if (isNew && now.source) build(now.source);
@@ -45,6 +52,7 @@ export function drawSource(now, before) {
   if (now.jump && now.jump !== before.jump) jump(now.jump);
 }
 
+/** @param {SourceText} sourceText */
 function build({ name, text, language }) {
   const texts = linesOf(text);
   near.disconnect();
@@ -55,46 +63,51 @@ function build({ name, text, language }) {
   for (const chunk of chunks) near.observe(chunk);
   pane.classList.toggle("long", lines.length > LONG);
   pane.setAttribute("aria-label", `Source of ${name}`);
-  pane.style.setProperty("--digits", String(lines.length).length);
-  pane.style.setProperty("--columns", widest(texts));
+  pane.style.setProperty("--digits", `${String(lines.length).length}`);
+  pane.style.setProperty("--columns", `${widest(texts)}`);
   [lit, spot] = [[], null];
   pane.scrollTo({ top: 0, left: 0, behavior: "instant" });
 }
 
+/** @param {string} text @param {number} index */
 function lineOf(text, index) {
   const line = document.createElement("div");
   line.className = "line";
-  line.setAttribute("data-n", index + 1);
+  line.dataset.n = `${index + 1}`;
   const shown = text.length > LONGEST ? text.slice(0, LONGEST) + CUT : text;
   line.textContent = `${shown}\n`;  // for those who copy it
   return line;
 }
 
+/** @param {number} number */
 function chunkOf(number) {
   const chunk = element("div", { class: "chunk", "data-chunk": number });
   chunk.append(...lines.slice(number * CHUNK, (number + 1) * CHUNK));
   return chunk;
 }
 
-/** How many columns the longest line takes: chunks out of view don't say how wide they would be. */
+/** How many columns the longest line takes: chunks out of view don't say how wide they would be. @param {string[]} texts */
 function widest(texts) {
   return texts.reduce((most, text) => Math.max(most, columnsOf(text)), 0);
 }
 
+/** @param {string} text */
 function columnsOf(text) {
   const length = Math.min(text.length, LONGEST + CUT.length);
   return PLAIN.test(text) ? length : length + 3 * (text.split("\t").length - 1) + (text.match(WIDE)?.length ?? 0);
 }
 
+/** @param {IntersectionObserverEntry[]} changes */
 function tintChunks(changes) {
   for (const { target, isIntersecting } of changes) {
     if (!isIntersecting) continue;
     near.unobserve(target);
-    const first = Number(target.dataset.chunk) * CHUNK;
+    const first = Number(target.getAttribute("data-chunk")) * CHUNK;
     for (const [more, line] of lines.slice(first, first + CHUNK).entries()) tintLine(line, pieces[first + more]);
   }
 }
 
+/** @param {HTMLElement} line @param {[string, string][]} made */
 function tintLine(line, made) {
   if (made.every(([kind]) => !kind) || line.textContent.length > LONGEST) return;
   line.replaceChildren(...made.map(([kind, text]) => (kind ? element("span", { class: kind }, text) : text)), "\n");
@@ -117,12 +130,14 @@ function mark() {
   strip.replaceChildren(seen, ...bars);
 }
 
+/** @param {HTMLElement} line @param {number} index */
 function own(line, index) {
   if (line.hasAttribute("data-block")) return;
-  line.setAttribute("data-block", index);
-  line.setAttribute("data-hue", hueOf(index));
+  line.dataset.block = `${index}`;
+  line.dataset.hue = `${hueOf(index)}`;
 }
 
+/** @param {number} index @param {number} from @param {number} to */
 function barOf(index, from, to) {
   const bar = element("div", { class: "bar-of-block", "data-hue": hueOf(index), "data-block": index });
   bar.style.top = `${((from - 1) / lines.length) * 100}%`;
@@ -130,6 +145,7 @@ function barOf(index, from, to) {
   return bar;
 }
 
+/** @param {ReadingState} readingState */
 function light({ hovered, pinned }) {
   for (const each of lit) each.classList.remove("lit", "pinned");
   lit = [...partsOf(hovered), ...partsOf(pinned)];
@@ -137,7 +153,7 @@ function light({ hovered, pinned }) {
   for (const each of partsOf(pinned)) each.classList.add("pinned");
 }
 
-/** The lines of a block, and its bars on the strip. */
+/** The lines of a block, and its bars on the strip. @param {number} index @returns {Element[]} */
 function partsOf(index) {
   const ranges = blocks()[index]?.ranges ?? [];
   return [...ranges.flatMap(([from, to]) => lines.slice(from - 1, to)), ...strip.querySelectorAll(`[data-block="${index}"]`)];
@@ -145,12 +161,13 @@ function partsOf(index) {
 
 // folds
 
+/** @param {boolean} isNew @param {ReadingState} readingState */
 function fold(isNew, { opened }) {
   const anchor = isNew ? 1 : [...opened].at(-1) ?? firstSeen();
   const shift = isNew ? 0 : topOf(anchor) - pane.scrollTop;
   const gaps = gapsNow();
   for (const old of pane.querySelectorAll(".gap")) old.remove();
-  for (const line of pane.querySelectorAll(".line[hidden]")) line.hidden = false;
+  for (const line of pane.querySelectorAll(".line[hidden]")) line.removeAttribute("hidden");
   for (const [from, to] of gaps) foldAway(from, to);
   rows = rowsWithout(new Map(gaps));
   size();
@@ -158,6 +175,7 @@ function fold(isNew, { opened }) {
   showSeen();
 }
 
+/** @param {Map<number, number>} hidden */
 function rowsWithout(hidden) {
   const shown = [];
   for (let number = 1; number <= lines.length; number = (hidden.get(number) ?? number) + 1) shown.push(number);
@@ -170,14 +188,17 @@ function firstSeen() {
   return rows.slice(top).find((line) => !lines[line - 1].hidden) ?? rows[top];
 }
 
+/** @returns {LineRange[]} */
 function gapsNow() {
   const alone = blocks()[state.folded];
   if (!alone) return [];
+  /** @type {LineRange[]} */
   const edges = [[0, 0], ...alone.ranges, [lines.length + 1, 0]];
-  const gaps = edges.slice(1).map(([from], index) => [edges[index][1] + 1, from - 1]);
+  const gaps = edges.slice(1).map(([from], index) => /** @type {LineRange} */ ([edges[index][1] + 1, from - 1]));
   return gaps.filter(([from, to]) => to - from + 1 >= FEW && !state.opened.has(from));
 }
 
+/** @param {number} from @param {number} to */
 function foldAway(from, to) {
   const attributes = { type: "button", class: "bare gap", title: `Show lines ${from} to ${to}`, onclick: () => unfold(from) };
   const gap = element("button", attributes, `⋯ ${(to - from + 1).toLocaleString("en")} lines`);
@@ -192,7 +213,7 @@ function size() {
     const chunk = Math.floor((line - 1) / CHUNK);
     amounts.set(chunk, (amounts.get(chunk) ?? 0) + 1);
   }
-  for (const [number, chunk] of chunks.entries()) chunk.style.setProperty("--rows", amounts.get(number) ?? 0);
+  for (const [number, chunk] of chunks.entries()) chunk.style.setProperty("--rows", `${amounts.get(number) ?? 0}`);
 }
 
 // where one is
@@ -201,20 +222,23 @@ function height() {
   return parseFloat(getComputedStyle(pane).lineHeight);
 }
 
+/** @param {number} top */
 function rowAt(top) {
   return Math.min(Math.max(Math.floor(top / height()), 0), rows.length - 1);
 }
 
-/** The row that shows a line, or the fold that hides it. */
+/** The row that shows a line, or the fold that hides it. @param {number} line */
 function rowOf(line) {
   const after = rows.findIndex((first) => first > line);
   return (after < 0 ? rows.length : after) - 1;
 }
 
+/** @param {number} line */
 function topOf(line) {
   return rowOf(line) * height();
 }
 
+/** @param {{ from: number, to: number }} given */
 function jump({ from, to }) {
   const row = height(), view = pane.clientHeight;
   const top = topOf(from), extent = topOf(to) - top + row;
@@ -224,6 +248,7 @@ function jump({ from, to }) {
   pane.scrollTo({ top: wanted, left: 0, behavior: "instant" });  // a next jump must not meet one under way
 }
 
+/** @param {HTMLElement} line */
 function point(line) {
   spot?.classList.remove("spot");
   spot = line;
@@ -239,6 +264,7 @@ function showSeen() {
   seen.style.height = `${((rows[last] - first + 1) / lines.length) * 100}%`;
 }
 
+/** @param {PointerEvent} event */
 function followStrip(event) {
   if (!(event.buttons & 1)) return;
   const box = strip.getBoundingClientRect();
@@ -246,9 +272,10 @@ function followStrip(event) {
   pane.scrollTo({ top: topOf(line) - pane.clientHeight / 2, behavior: "instant" });
 }
 
+/** @param {MouseEvent} event */
 function chooseLine(event) {
-  const line = event.target.closest(".line[data-block]");
-  if (!line || !getSelection().isCollapsed) return;
+  const line = event.target instanceof Element ? event.target.closest(".line[data-block]") : null;
+  if (!(line instanceof HTMLElement) || !getSelection()?.isCollapsed) return;
   const index = Number(line.dataset.block), number = Number(line.dataset.n);
   const place = blocks()[index].ranges.findIndex(([from, to]) => from <= number && number <= to);
   pin(index, place, { jump: false });

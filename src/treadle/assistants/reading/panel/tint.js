@@ -17,7 +17,12 @@ const C = `
   auto bool break case char const continue default do double else enum extern false float for goto if inline int long
   register return short signed sizeof static struct switch true typedef union unsigned void volatile while NULL`;
 
-/** A row for each language: its title, how its files end, its comments, its strings, its keywords. */
+/** @typedef {[string, string]} Piece a kind, and text of it */
+
+/**
+ * A row for each language: its title, how its files end, its comments, its strings, its keywords.
+ * @type {Record<string, [string, string, string[], string[], string]>}
+ */
 const LANGUAGES = {
   python: ["Python", "py pyi pyw pyx", [HASH, DOCSTRING], [THREE, THREE_SINGLE, DOUBLE, SINGLE], `
     and as assert async await break case class continue def del elif else except False finally for from global if import in
@@ -68,19 +73,23 @@ export function languages() {
   return Object.entries(LANGUAGES).map(([name, [title]]) => [name, title]);
 }
 
-/** What people call a language. */
+/** What people call a language. @param {string} language */
 export function titleOf(language) {
   return LANGUAGES[language]?.[0] ?? language ?? "";
 }
 
-/** What a file is written in, told by the end of its name; "" where it tells nothing. */
+/** What a file is written in, told by the end of its name; "" where it tells nothing. @param {string} filename */
 export function languageOf(filename) {
   const ending = filename.toLowerCase().match(/\.([^./\\]+)$/)?.[1];
-  return Object.keys(LANGUAGES).find((name) => LANGUAGES[name][1].split(" ").includes(ending)) ?? "";
+  return Object.keys(LANGUAGES).find((name) => LANGUAGES[name][1].split(" ").includes(ending ?? "")) ?? "";
 }
 
-/** The lines of a text, each a list of pieces: [kind, text], the kind "" for what is plain. */
+/**
+ * The lines of a text, each a list of pieces: [kind, text], the kind "" for what is plain.
+ * @param {string} text @param {string} language
+ */
 export function tinted(text, language) {
+  /** @type {Piece[][]} */
   const lines = [[]];
   let end = 0;
   for (const match of language in LANGUAGES && text.length < TOO_LONG ? text.matchAll(patternOf(language)) : []) {
@@ -92,13 +101,15 @@ export function tinted(text, language) {
   return lines;
 }
 
+/** @param {Piece[][]} lines @param {string} kind @param {string} text */
 function append(lines, kind, text) {
   for (const [number, part] of text.split("\n").entries()) {
     if (number) lines.push([]);
-    if (part) lines.at(-1).push([kind, part]);
+    if (part) lines[lines.length - 1].push([kind, part]);
   }
 }
 
+/** @param {string} language */
 function patternOf(language) {
   const [, , comments, strings, keywords] = LANGUAGES[language];
   return new RegExp(`(${comments.join("|")})|(${strings.join("|")})|\\b(${keywords.trim().split(/\s+/).join("|")})\\b`, "g");

@@ -3,6 +3,7 @@
 A function counts as one however it gets its name: declared, assigned, exported, or as a property of a listed object.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -170,7 +171,7 @@ def _assignment(node: "Syntax", assignment: "Syntax", spot: RuleContext) -> "Ite
         yield draft_named_value(node, spot, name, right, constant=target != "module.exports")
         return
     draft = draft_named_value(node, spot, spot.field(left, "property"), right, constant=False, kind="method")
-    draft.owner = owner.removesuffix(".prototype") if owner.endswith(".prototype") else ""
+    draft.owner = owner.removesuffix(".prototype") if re.fullmatch(r"[\w$]+(?:\.prototype)?", owner) and owner != "this" else ""
     if draft.kind in ("variable", "field") and not draft.members:
         yield from statement_rule(node, spot)
     else:

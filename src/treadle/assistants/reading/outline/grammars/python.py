@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     from treadle.assistants.reading.outline.grammar import RuleOutput
 
+_TYPE_CALLS = frozenset(("TypeVar", "ParamSpec", "TypeVarTuple", "NewType"))
+_TYPE_FORMS = frozenset(
+    ["Annotated", "Callable", "Dict", "List", "Literal", "Optional", "Tuple", "Type", "Union", "dict", "list", "tuple", "type"]
+)
 _CLAUSES = ("block", "elif_clause", "else_clause", "except_clause", "except_group_clause", "finally_clause")
 
 
@@ -83,8 +87,16 @@ def _assignment(node: "Syntax", assignment: "Syntax", spot: RuleContext) -> Iter
             yield draft_definition(
                 "method" if spot.among_members else "function", node, spot, name, right.child_by_field_name("body")
             )
+        elif right is not None and (_is_type(right, spot) or spot.field(assignment, "type").endswith("TypeAlias")):
+            yield draft_definition("type", node, spot, name)
         else:
             yield draft_value(node, spot, name, right, constant=name.isupper() and len(name) > 1)
+
+
+def _is_type(value: "Syntax", spot: RuleContext) -> bool:
+    """Return whether an assigned value is a type variable or an alias: `TypeVar("T")`, `t.Callable[..., int]`."""
+    field, names = ("function", _TYPE_CALLS) if value.type == "call" else ("value", _TYPE_FORMS)
+    return value.type in ("call", "subscript") and spot.field(value, field).rpartition(".")[2] in names
 
 
 def _import(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:

@@ -1,0 +1,245 @@
+"""`python -m bench.reading.checklist`: foreign files and folders read without a model, or by `--model`, against a check-list.
+
+The check-list, and the words of which each file's intent has to contain one, were written before the files were read, from what the
+packages' own manuals say that the files are for. The page goes to standard output and to `bench/results/reading-sketch.md`, with
+`--model` to `reading-model.md`.
+
+Intent: (sentence) it is a whole sentence; (subject) it contains a word of what the file is for, and is no licence, pragma or
+heading of a section; (public) it names nothing private, no type variable, nothing twice. Blocks: (count) three to six, or as many
+as there are definitions; (whole) a type with its members is in one block, unless it is all there is in the file; (labels) a label
+has a word of the largest public definition of its block, or one that half of its definitions share; (described) label and
+description have a word of a name in the block. A model chooses its own labels, and may divide a type: (whole) and (labels) aren't
+checked then. Changed after the first readings: that (labels) is about public definitions, and the exception of (whole).
+"""
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+import tempfile
+from asyncio.subprocess import PIPE
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bench.reading.files import fetch_package
+from treadle.assistants.reading.file_units import FileUnit, fewest_blocks, find_units, pick_named
+from treadle.assistants.reading.folder_reading import FolderReading
+from treadle.assistants.reading.labels import split_identifier
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.reading_types import FileReading, ResponsibilityBlock
+from treadle.assistants.reading.rendering import format_ranges
+from treadle.assistants.reading.sketch import sketch_outline
+from treadle.assistants.reading.source import OutlinedSource
+from treadle.assistants.reading.source_files import iter_source_files, open_source
+from treadle.files import Workspace
+
+FILES = {
+    "wheel:click==8.1.8": {
+        "click/core.py": "command context",
+        "click/decorators.py": "decorator command option",
+        "click/globals.py": "context",
+        "click/_termui_impl.py": "termui terminal",
+    },
+    "wheel:itsdangerous==2.2.0": {"itsdangerous/signer.py": "sign signer"},
+    "wheel:schedule==1.2.2": {"schedule/__init__.py": "schedule scheduling scheduler"},
+    "npm:express@5.1.0": {"lib/application.js": "app application", "lib/response.js": "res response"},
+    "npm:commander@14.0.3": {"lib/command.js": "command"},
+    "npm:semver@7.7.2": {"classes/range.js": "range"},
+    "npm:zod@4.1.0": {"src/v4/core/checks.ts": "check checks"},
+    "npm:@capacitor/android@7.4.0": {
+        "capacitor/src/main/java/com/getcapacitor/Bridge.java": "bridge plugins",
+        "capacitor/src/main/java/com/getcapacitor/plugin/util/HttpRequestHandler.java": "http request",
+    },
+    "npm:@capacitor/ios@7.4.0": {"Capacitor/Capacitor/CapacitorBridge.swift": "bridge"},
+    "npm:react-native-screens@4.16.0": {"android/src/main/java/com/swmansion/rnscreens/ScreenStack.kt": "screen screens stack"},
+    "npm:@serialport/bindings-cpp@13.0.1": {"src/serialport_unix.cpp": "open baton baud port"},
+    "npm:edge-js@26.1.0": {"src/double/Edge.js/dotnetcore/semversion.cs": "version"},
+    "sdist:gojsonnet==0.22.0": {"vm.go": "vm", "internal/program/desugarer.go": "desugar desugarer desugaring sugar"},
+    "npm:react-native@0.76.0": {"scripts/cocoapods/utils.rb": "native react utils pod pods"},
+    "sdist:tiktoken==0.12.0": {"src/lib.rs": "bpe encode encoding token tokens"},
+    "npm:@wordpress/block-library@9.0.0": {"src/calendar/index.php": "calendar"},
+}
+FOLDERS = {"wheel:click==8.1.8": "click", "npm:express@5.1.0": "lib", "npm:react-native@0.76.0": "scripts/cocoapods"}
+RESULTS = Path(__file__).parents[1] / "results"
+_NO_INTENT = re.compile(r"(?i)copyright|licen[sc]e|module dependencies|eslint|use strict|coding:|frozen_string")
+_PRIVATE = re.compile(r"(?<![\w.])(?:_[a-z]\w*|#\w+)\b|\bTypeVar\b|\b[Dd]efines [A-Z], ")
+
+
+class Report(Struct, frozen=True):
+    """One file: what was said of it, and which lines of the check-list it fails."""
+
+    name: str
+    language: str
+    intent: str
+    blocks: tuple[ResponsibilityBlock, ...]
+    failed: tuple[str, ...]
+
+
+class Summary(Struct, frozen=True):
+    """A folder: the intents of its files, what is wrong with each, and the intent of the whole where a model was asked."""
+
+    name: str
+    files: tuple[tuple[str, str, tuple[str, ...]], ...]
+    intent: str = ""
+
+
+Reader = Callable[[Path], Awaitable[FileReading]]
+
+
+def check_intent(intent: str, wanted: str) -> Iterator[str]:
+    """Yield what is wrong with an intent."""
+    if not re.fullmatch(r"(?s)[`\"'$\w].*[.!?]", intent) or len(intent.split()) < 3:
+        yield "sentence"
+    if _NO_INTENT.search(intent) or (wanted and not {*split_identifier(intent)} & {*wanted.split()}):
+        yield "subject"
+    listed = re.findall(r"[\w.$]+(?=,)", intent)
+    if _PRIVATE.search(intent) or len(listed) > len({*listed}):
+        yield "public"
+
+
+def check_blocks(source: OutlinedSource, blocks: Sequence[ResponsibilityBlock], *, by_model: bool = False) -> Iterator[str]:
+    """Yield what is wrong with the blocks."""
+    units = find_units(source.parts, source.language)
+    opened = find_units(source.parts, source.language, opened=True)
+    several = sum([unit.is_subject for unit in units]) >= 3
+    least = fewest_blocks(opened) if by_model else min(3, sum([unit.is_subject for unit in opened]))
+    if not least <= len(blocks) <= 6:
+        yield f"count ({len(blocks)})"
+    cut = [unit.name for unit in units if unit.is_type and len(_homes(unit, source, blocks)) != 1]
+    if cut and several and not by_model:
+        yield f"whole ({', '.join(cut)})"
+    for block in blocks:
+        mine = pick_named([unit for unit in opened if _homes(unit, source, [block])])
+        if mine and not by_model and not _is_labelled(block.label, mine):
+            yield f"labels ({block.label})"
+        said = {*split_identifier(f"{block.description} {block.label}")}
+        names = [name for names in msgspec.structs.astuple(block.elements) for name in names]
+        if not said & {word for name in names for word in split_identifier(name)}:
+            yield f"described ({block.label})"
+
+
+def _homes(unit: FileUnit, source: OutlinedSource, blocks: Sequence[ResponsibilityBlock]) -> list[ResponsibilityBlock]:
+    """Return the blocks that have lines of a definition or of its members."""
+    starts = [source.parts[number].start for number in unit.parts]
+    return [block for block in blocks if any(start <= line <= end for line in starts for start, end in block.ranges)]
+
+
+def _is_labelled(label: str, mine: Sequence[FileUnit]) -> bool:
+    words, names = {*split_identifier(label)}, [{*split_identifier(unit.name)} for unit in mine]
+    return bool(words & names[0]) or any(sum([word in name for name in names]) * 2 >= len(names) for word in words)
+
+
+async def check_file(path: Path, name: str, wanted: str, outliner: Outliner, read: Reader | None = None) -> Report:
+    """Read a file, and check what is said of it. Without `read` it is sketched."""
+    source = await open_source(path, outliner)
+    if read is None:
+        found = sketch_outline(source.outline, source.parts)
+        intent, blocks = found.file_intent, found.blocks
+    else:
+        try:
+            reading = await read(path)
+        except TimeoutError:
+            return Report(name, source.language, "", (), ("no answer in time",))
+        intent, blocks = reading.file_intent, reading.responsibilities
+        if reading.metadata.execution_path == "sketch":
+            return Report(name, source.language, intent, blocks, (reading.metadata.label,))
+    failed = (*check_intent(intent, wanted), *check_blocks(source, blocks, by_model=read is not None))
+    return Report(name, source.language, intent, blocks, failed)
+
+
+async def check_folder(folder: Path, name: str, outliner: Outliner) -> Summary:
+    """Sketch every file of a folder, and check their intents, no two of which may be the same."""
+    intents: list[tuple[str, str]] = []
+    for path in iter_source_files(Workspace(folder)):
+        source = await open_source(folder / path, outliner)
+        intents.append((path, sketch_outline(source.outline, source.parts).file_intent))
+    every = [intent for _, intent in intents]
+    rows = [(path, said, (*check_intent(said, ""), *(["same"] if every.count(said) > 1 else []))) for path, said in intents]
+    return Summary(name, tuple(rows))
+
+
+async def ask_about_folder(folder: Path, name: str, model: str, seconds: float) -> Summary:
+    """Have a folder read by a model, and check what is said of its files."""
+    found = msgspec.convert(await read_by_command(folder, model, seconds), FolderReading)
+    intents = [(each.path, each.reading.file_intent) for each in found.files if each.reading]
+    return Summary(name, tuple([(path, said, tuple(check_intent(said, ""))) for path, said in intents]), found.folder_intent)
+
+
+async def read_by_command(what: Path, model: str, seconds: float) -> Any:
+    """Return what `treadle read --json` prints, in a home of its own."""
+    code = "import sys; from treadle.cli.main import main; sys.exit(main())"
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.executable, "-c", code, "read", "--json", str(what), "-m", model]
+        done = await asyncio.create_subprocess_exec(*command, stdout=PIPE, env={**os.environ, "TREADLE_HOME": home})
+        try:
+            out, _ = await asyncio.wait_for(done.communicate(), seconds)
+        except TimeoutError:
+            done.terminate()
+            await done.wait()
+            raise
+    return msgspec.json.decode(out)
+
+
+def format_page(reports: Sequence[Report], folders: Sequence[Summary], how: str) -> str:
+    """Return the page: a summary, then every reading in full, to be judged by eye."""
+    good = [report for report in reports if not report.failed]
+    lines = [f"Read {how}: {len(good)} of {len(reports)} files pass the whole check-list.", ""]
+    lines += ["| file | language | blocks | fails |", "|---|---|--:|---|"]
+    lines += [f"| {each.name} | {each.language} | {len(each.blocks)} | {'; '.join(each.failed) or '–'} |" for each in reports]
+    for folder in folders:
+        passed = sum([not failed for _, _, failed in folder.files])
+        lines += ["", f"Folder {folder.name}: {passed} of {len(folder.files)} intents pass. {folder.intent}".rstrip(), ""]
+        lines += [f"- `{path}`: {said}{' Fails: ' + ', '.join(failed) if failed else ''}" for path, said, failed in folder.files]
+    for each in reports:
+        lines += ["", f"### {each.name}", "", each.intent, ""]
+        lines += [f"- **{block.label}** ({format_ranges(block.ranges)}): {block.description}" for block in each.blocks]
+    return "\n".join([*lines, ""])
+
+
+async def run(wanted: argparse.Namespace) -> str:
+    """Read and check everything."""
+    reports: list[Report] = []
+    folders: list[Summary] = []
+
+    async def ask(path: Path) -> FileReading:
+        return msgspec.convert(await read_by_command(path, wanted.model, wanted.timeout), FileReading)
+
+    async with Outliner() as outliner:
+        for package, names in FILES.items():
+            for name, words in names.items():
+                home = fetch_package(package, wanted.folder) if not wanted.only or Path(name).name in wanted.only else None
+                if home is not None:
+                    reports.append(await check_file(home / name, name, words, outliner, ask if wanted.model else None))
+                    print(reports[-1].name, *reports[-1].failed, flush=True)
+        for package, name in FOLDERS.items() if not wanted.only else ():
+            home = fetch_package(package, wanted.folder)
+            if home is not None:
+                title = f"{name} of {package.partition(':')[2]}"
+                folders.append(
+                    await ask_about_folder(home / name, title, wanted.model, wanted.timeout)
+                    if wanted.model
+                    else await check_folder(home / name, title, outliner)
+                )
+    return format_page(reports, folders, f"by {wanted.model}" if wanted.model else "without a model")
+
+
+def main() -> None:
+    """Read, check, and write it down."""
+    parser = argparse.ArgumentParser(prog="python -m bench.reading.checklist", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "treadle-bench-reading", help="for packages")
+    parser.add_argument("--model", default="", help="ask this model, as `llamacpp:qwen2.5-coder-1.5b`")
+    parser.add_argument("--only", nargs="*", default=[], metavar="FILE", help="only these files, by name, and no folders")
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds for one file or folder that a model reads")
+    wanted = parser.parse_args()
+    page = asyncio.run(run(wanted))
+    (RESULTS / ("reading-model.md" if wanted.model else "reading-sketch.md")).write_text(page, "utf-8")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Public names for authors of assistants and plug-ins: the definition, its session, jobs, commands and settings.
+
+Each is loaded when it is first used. Agents without an assistant need none of them.
+"""
+
+from typing import TYPE_CHECKING
+
+from treadle.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from treadle.agent.session import AssistantSession, SessionReply
+    from treadle.agent.shared_resources import SharedResources
+    from treadle.agent.talk import AssistantChat, SlashCommand, exit_code
+    from treadle.core.errors import ContextNotFound
+    from treadle.core.wrapping import wrap_words
+    from treadle.engine.setup import Caller
+    from treadle.jobs.execution import JobContext, JobKind, JobResult, execute_job
+    from treadle.jobs.store import Job, Jobs
+    from treadle.plugins.assistant import Assistant, Command, Host, Panel, Terminal, lazy_import
+    from treadle.plugins.assistants import assistant_agent, configured_agent, list_assistants
+    from treadle.plugins.mcp_servers import mcp_toolsets
+    from treadle.plugins.models import model_spec
+    from treadle.plugins.prompts import prompt_from_words, read_piped_text
+    from treadle.settings.loader import Settings, settings_for
+    from treadle.stores.write_ahead import purge_sqlite, write_ahead
+
+_HOMES = {
+    "Assistant": "treadle.plugins.assistant",
+    "AssistantChat": "treadle.agent.talk",
+    "AssistantSession": "treadle.agent.session",
+    "Caller": "treadle.engine.setup",
+    "Command": "treadle.plugins.assistant",
+    "ContextNotFound": "treadle.core.errors",
+    "Host": "treadle.plugins.assistant",
+    "Job": "treadle.jobs.store",
+    "JobContext": "treadle.jobs.execution",
+    "JobKind": "treadle.jobs.execution",
+    "JobResult": "treadle.jobs.execution",
+    "Jobs": "treadle.jobs.store",
+    "Panel": "treadle.plugins.assistant",
+    "SessionReply": "treadle.agent.session",
+    "Settings": "treadle.settings.loader",
+    "SharedResources": "treadle.agent.shared_resources",
+    "SlashCommand": "treadle.agent.talk",
+    "Terminal": "treadle.plugins.assistant",
+    "assistant_agent": "treadle.plugins.assistants",
+    "configured_agent": "treadle.plugins.assistants",
+    "execute_job": "treadle.jobs.execution",
+    "exit_code": "treadle.agent.talk",
+    "lazy_import": "treadle.plugins.assistant",
+    "list_assistants": "treadle.plugins.assistants",
+    "mcp_toolsets": "treadle.plugins.mcp_servers",
+    "model_spec": "treadle.plugins.models",
+    "prompt_from_words": "treadle.plugins.prompts",
+    "read_piped_text": "treadle.plugins.prompts",
+    "purge_sqlite": "treadle.stores.write_ahead",
+    "settings_for": "treadle.settings.loader",
+    "wrap_words": "treadle.core.wrapping",
+    "write_ahead": "treadle.stores.write_ahead",
+}
+
+__all__ = [
+    "Assistant",
+    "AssistantChat",
+    "AssistantSession",
+    "Caller",
+    "Command",
+    "ContextNotFound",
+    "Host",
+    "Job",
+    "JobContext",
+    "JobKind",
+    "JobResult",
+    "Jobs",
+    "Panel",
+    "SessionReply",
+    "Settings",
+    "SharedResources",
+    "SlashCommand",
+    "Terminal",
+    "assistant_agent",
+    "configured_agent",
+    "execute_job",
+    "exit_code",
+    "lazy_import",
+    "list_assistants",
+    "mcp_toolsets",
+    "model_spec",
+    "prompt_from_words",
+    "purge_sqlite",
+    "read_piped_text",
+    "settings_for",
+    "wrap_words",
+    "write_ahead",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

@@ -1,0 +1,64 @@
+// Numbers, times, amounts and states in words. No page is needed.
+//   import { counted, lasting } from "/static/format.js";
+
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const SPANS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60]];
+/** @type {[number, number, string][]} */
+const SIZES = [[1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]];  // from which on, divided by, and the letter
+/** @type {Record<string, string>} */
+const STATES = { waiting: "waiting for you", limit: "limit reached" };
+const since = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** A number with its separators: 1,234. @param {number} value */
+export function grouped(value) {
+  return value.toLocaleString("en");
+}
+
+/** "1 goal", "2 goals". @param {number} amount @param {string} one @param {string} [many] */
+export function counted(amount, one, many = `${one}s`) {
+  return `${grouped(amount)} ${amount === 1 ? one : many}`;
+}
+
+/** How many seconds ago something was: "2 hours ago". @param {number} seconds */
+export function agoInWords(seconds) {
+  const [unit, length] = SPANS.find(([, span]) => seconds >= span) ?? [];
+  return unit && length ? since.format(-Math.floor(seconds / length), unit) : "just now";
+}
+
+/** How long something took, to a tenth of a second. @param {number} seconds */
+export function lasting(seconds) {
+  if (seconds < 0.0995) return `${Math.max(Math.round(seconds * 1000), 1)} ms`;
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+}
+
+/** How long something took, in two digits, as plots have it. @param {number} seconds */
+export function took(seconds) {
+  if (seconds >= 60) return `${rounded(seconds / 60)} min`;
+  return seconds >= 1 ? `${rounded(seconds)} s` : `${rounded(seconds * 1000)} ms`;
+}
+
+/** An amount of US dollars, small ones exactly enough to be more than nothing. @param {number} amount */
+export function dollars(amount) {
+  return amount > 0 && amount < 0.0001 ? "under $0.0001" : `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
+}
+
+/** A large number in few digits: 1.2M. @param {number} value */
+export function short(value) {
+  const [, size, letter] = SIZES.find(([from]) => value >= from) ?? [];
+  return size ? `${(value / size).toFixed(1)}${letter}` : grouped(value);
+}
+
+/** A share of a whole: "12 %". @param {number} part @param {number} whole */
+export function percent(part, whole) {
+  return 100 * part < whole ? "<1 %" : `${Math.round(100 * part / whole)} %`;
+}
+
+/** What a state of a run or a job is called, on all pages: as in the API and on the command line. @param {string} state */
+export function stateName(state) {
+  return STATES[state] ?? state;
+}
+
+/** @param {number} value */
+function rounded(value) {
+  return Number(value.toPrecision(2));
+}

@@ -1,0 +1,50 @@
+"""Misspelt commands, options, actions and values: the likely one is suggested, with the usage of the command that was typed."""
+
+import pytest
+
+from cli.running import treadle
+
+MISSPELT = {
+    ("raed", "x.py"): ("", "treadle: There is no command 'raed'. Did you mean read or triage? `treadle --help` lists them."),
+    ("zzz",): ("", "treadle: There is no command 'zzz'. `treadle --help` lists them."),
+    ("ask", "--modle", "x"): ("treadle ask", "there is no option --modle. Did you mean --model?"),
+    ("ask", "--mod", "x", "y"): ("treadle ask", "there is no option --mod. Did you mean --model?"),
+    ("ask", "--qqq"): ("treadle ask", "there is no option --qqq."),
+    ("models", "pul"): ("treadle models", "there is no action 'pul'. Did you mean pull?"),
+    ("models", "pull", "x", "--quite"): ("treadle models pull", "there is no option --quite. Did you mean --quiet?"),
+    ("runs", "--status", "wating"): ("treadle runs", "argument --status: 'wating' isn't one of the choices. Did you mean waiting?"),
+    ("jobs", "wach", "x"): ("treadle jobs", "there is no action 'wach'. Did you mean watch?"),
+    ("stats", "--by", "zzz"): (
+        "treadle stats",
+        "argument --by: 'zzz' isn't one of the choices. There are: tool, assistant, model, user, day.",
+    ),
+    ("show", "a", "b", "c"): ("treadle show", "unexpected arguments: b c"),
+    ("completion", "fsh"): ("treadle completion", "'fsh' isn't one of the choices. Did you mean fish or zsh?"),
+    ("courses", "lisst"): ("treadle courses", "there is no action 'lisst'. Did you mean list?"),
+    ("read", "x.py", "--no-modell"): ("treadle read", "there is no option --no-modell. Did you mean --no-model or --model?"),
+}
+
+
+@pytest.mark.parametrize("words", MISSPELT, ids=" ".join)
+def test_what_was_meant_is_suggested(home, words):
+    command, says = MISSPELT[words]
+    ran = treadle(home, *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines()[-1].endswith(says)
+    assert not command or ran.err.startswith(f"usage: {command} ")
+
+
+@pytest.mark.parametrize(
+    "words", [("diff",), ("undo",), ("guide", "demo"), ("courses", "list"), ("platform", "validate")], ids=" ".join
+)
+def test_help_has_no_options_that_do_not_apply(home, words):
+    text = treadle(home, "help", *words).out
+    assert "--user" in text
+    for option in ("--model", "--base-url", "--dialect", "--yes"):
+        assert option not in text
+
+
+def test_what_needs_an_approval_and_no_model_has_the_option_for_it(home):
+    text = treadle(home, "help", "platform", "deploy").out
+    assert "--yes" in text
+    assert "--model" not in text
