@@ -28,22 +28,34 @@ Back = TypeVar("Back")
 AsyncMethod = Callable[Given, Coroutine[Any, Any, Back]]
 
 
+class _UncancellableTask(asyncio.Task[Back]):
+    """A task that goes on also when its event loop is closing, which cancels every task and then waits for them."""
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        return False
+
+
 def run_to_completion(method: AsyncMethod[Given, Back]) -> AsyncMethod[Given, Back]:
-    """Run a method to completion, even if its caller is cancelled meanwhile; the caller then waits for it.
+    """Run a method to completion, however often its caller is cancelled meanwhile; the caller then waits for it.
 
     A driver that is interrupted between request and response can leave a transaction open, which blocks everything else.
     """
 
     @wraps(method)
-    async def carried_through(*args: Given.args, **kwargs: Given.kwargs) -> Back:
-        task = asyncio.ensure_future(method(*args, **kwargs))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait([task])
-            raise
+    async def run(*args: Given.args, **kwargs: Given.kwargs) -> Back:
+        task = _UncancellableTask(method(*args, **kwargs))
+        cancellation: asyncio.CancelledError | None = None
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:
+                cancellation = error
+        if cancellation is not None:
+            task.exception()  # retrieved, so that asyncio doesn't report it as lost
+            raise cancellation
+        return task.result()
 
-    return carried_through
+    return run
 
 
 BUSY_TIMEOUT = 60  # seconds to wait for another process that writes
@@ -58,12 +70,29 @@ class ProjectDatabase:
     def __init__(self, kept: SqliteFile | PostgresServer, patience: float = BUSY_TIMEOUT) -> None:
         self.name, self._engine = _create_engine(kept, patience)
         self._in_turn = asyncio.Lock() if isinstance(kept, SqliteFile) else None  # waiting here costs less than asking SQLite again
+        self._connected = 0
+        self._idle = asyncio.Condition()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncConnection]:
+        """Open a connection, or take one from the pool; `close` waits for those who have one."""
+        self._connected += 1
+        try:
+            connection = await self._engine.connect()
+            try:
+                yield connection
+            finally:
+                await connection.close()  # `async with` would close it in a task of its own, which can be cancelled
+        finally:
+            self._connected -= 1
+            async with self._idle:
+                self._idle.notify_all()
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:
         """Open a connection for reading, with a consistent snapshot."""
         with self._translated():
-            async with self._engine.connect() as connection:
+            async with self._connect() as connection:
                 if connection.dialect.name == "postgresql":
                     await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
                 yield connection
@@ -84,7 +113,7 @@ class ProjectDatabase:
             stack.enter_context(self._translated())
             if self._in_turn is not None:
                 await stack.enter_async_context(self._in_turn)
-            connection = await stack.enter_async_context(self._engine.connect())
+            connection = await stack.enter_async_context(self._connect())
             await connection.execution_options(**{_BEGIN_OPTION: begin})
             async with connection.begin():
                 yield connection
@@ -100,8 +129,11 @@ class ProjectDatabase:
         with self._translated(), closing(sqlite3.connect(self.name, isolation_level=None, timeout=BUSY_TIMEOUT)) as connection:
             purge_sqlite(connection.execute)
 
+    @run_to_completion
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, when the operations that use them are complete: the pool forgets those that are in use."""
+        async with self._idle:
+            await self._idle.wait_for(lambda: not self._connected)
         await self._engine.dispose()
 
     @contextmanager
