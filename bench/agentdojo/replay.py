@@ -53,7 +53,7 @@ DEFAULT = Setting()
 
 
 class Played(Struct, frozen=True):
-    """What became of the calls that have an effect: of the person's, and of the attacker's. `ran` is the attacker's unapproved."""
+    """The outcome of the calls that have an effect: of the person's, and of the attacker's. `ran` is the attacker's unapproved."""
 
     suite: str
     task: str

@@ -60,7 +60,7 @@ def as_declared(value: Any, described: Any) -> Any:
 
 
 def _wrong_in_its_world(case: Case, answer: Answer) -> str:
-    """Carries the calls out once more, beside the right ones, and compares what became of the world."""
+    """Carries the calls out once more, beside the right ones, and compares the outcome of the world."""
     turns = [[[written(made) for made in turn if not made.problem]] if turn else [] for turn in answer.turns]
     return wrong_turns(case, turns)
 

@@ -31,7 +31,7 @@ WINDOW = 8_192
 
 
 class Tried(Struct, frozen=True):
-    """What came of one task on one way."""
+    """The result of one task on one way."""
 
     task: str
     way: str

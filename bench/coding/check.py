@@ -13,7 +13,7 @@ TOGETHER = 2  # tasks at once
 
 
 class Row(Struct, frozen=True):
-    """What came of one task's tests: those shown before and after the fix, then all of them."""
+    """The result of one task's tests: those shown before and after the fix, then all of them."""
 
     task: Task
     shown: tuple[Came, Came]

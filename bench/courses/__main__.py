@@ -36,7 +36,7 @@ LONGEST = 400  # characters of an answer in the table
 
 
 class Answered(Struct, frozen=True):
-    """What came of one question: what is wrong with the answer, if anything, and the calls, sources and words of it."""
+    """The result of one question: what is wrong with the answer, if anything, and the calls, sources and words of it."""
 
     kind: str
     text: str

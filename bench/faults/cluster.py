@@ -34,7 +34,7 @@ class Crowd(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What came of it: a verdict on each run, how many leases each takeover took, and what ended workers besides kills."""
+    """Its result: a verdict on each run, how many leases each takeover took, and what ended workers besides kills."""
 
     verdicts: tuple[Verdict, ...]
     kills: int

@@ -25,7 +25,7 @@ LEASE = 0.5
 
 
 class Frozen(Struct, frozen=True):
-    """What came of one: the verdict on the run, whether another worker took it meanwhile, and whether the first was then refused.
+    """The result of one: the verdict on the run, whether another worker took it meanwhile, and whether the first was then refused.
 
     Nobody can take a run while whoever froze has the whole file locked, or where it didn't come by that point.
     """

@@ -33,7 +33,7 @@ class Scenario(Struct, frozen=True):
 
 
 class Tried(Struct, frozen=True):
-    """What became of one scenario."""
+    """The outcome of one scenario."""
 
     scenario: Scenario
     verdict: Verdict

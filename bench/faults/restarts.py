@@ -33,7 +33,7 @@ class Storm(Struct, frozen=True):
 
 
 class Weathered(Struct, frozen=True):
-    """What came of it: how long the server was away each time, what became of each run, what ended workers, and the audit."""
+    """Its result: how long the server was away each time, the outcome of each run, what ended workers, and the audit."""
 
     away: tuple[float, ...]
     courses: tuple[Course, ...]

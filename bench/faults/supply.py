@@ -72,7 +72,7 @@ class Supply:
                 told(left)
 
     async def courses(self) -> list[Course]:
-        """What became of each of them."""
+        """The outcome of each of them."""
         return [course_of(run, str(world), self._plan, await self._entries(run)) for run, world in self._worlds.items()]
 
     async def _entries(self, run: str) -> list[Entry]:

@@ -32,7 +32,7 @@ SOON = 0.15  # seconds after which a run is in the middle of its calls
 
 
 class Trouble(Struct, frozen=True):
-    """What came of one.
+    """The result of one.
 
     said     the sentence; empty where the run went on as if nothing had been
     unasked  effects that happened although that they begin wasn't on the disk

@@ -1,4 +1,4 @@
-"""What became of a run that was killed: counted in the world, compared with its plan, its report and what each life found.
+"""The outcome of a run that was killed: counted in the world, compared with its plan, its report and what each life found.
 
 A run is right if its answer came, nothing happened twice that may happen once, nothing is missing without having been reported,
 and exactly those `once` calls were reported that some process left begun and unfinished.

@@ -28,7 +28,7 @@ WINDOW = 8_192
 
 
 class Answered(Struct, frozen=True):
-    """What came of one question."""
+    """The result of one question."""
 
     text: str
     right: bool

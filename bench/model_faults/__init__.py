@@ -1,4 +1,4 @@
-"""Ten thousand model requests of which three in ten go wrong, on OpenAI's wire and Anthropic's: what became of the runs is counted.
+"""Ten thousand model requests of which three in ten go wrong, on OpenAI's wire and Anthropic's: the outcome of the runs is counted.
 
-`python -m bench.model_faults`; what came of it is in `bench/results/model-faults.md`. Processes that die are `bench.faults`.
+`python -m bench.model_faults`; its result is in `bench/results/model-faults.md`. Processes that die are `bench.faults`.
 """

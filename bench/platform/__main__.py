@@ -33,7 +33,7 @@ WINDOW = 8_192
 
 
 class Asked(Struct, frozen=True):
-    """What came of one question, of those that were seen before or of the others."""
+    """The result of one question, of those that were seen before or of the others."""
 
     who: str
     text: str

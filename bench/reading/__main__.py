@@ -173,7 +173,7 @@ def table(rows: list[Row]) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """The goals, and what came of them."""
+    """The goals, and the result of them."""
     large = [row for row in rows if row.lines > LARGE]
     by_two, by_compact = _shares(rows, lambda row: row.two.tokens), _shares(rows, lambda row: row.two_compact.tokens)
     by_raw, by_source = _shares(large, lambda row: row.raw.tokens), _shares(large, lambda row: row.source)

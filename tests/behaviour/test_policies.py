@@ -346,7 +346,7 @@ def test_approval_expires(story):
 
     with wire.WireServer([call("order", {"item": "tin"}), "too late"]) as server:
         result = asyncio.run(tale(server))
-        assert "nobody answered in time" in story.results(server)[0]
+        assert "no answer came in time" in story.results(server)[0]
     assert done == []
     assert result.output == "too late"
 

@@ -286,7 +286,7 @@ def test_nothing_is_touched_where_somebody_else_changed_files(folder, checkpoint
     (folder / "src" / "a.py").write_text("by the person")
     (folder / "mine.txt").write_text("by the person")
     before = contents(folder)
-    with pytest.raises(ChangedSince, match=r"Somebody changed src/a\.py meanwhile") as raised:
+    with pytest.raises(ChangedSince, match=r"Another process changed src/a\.py") as raised:
         run(checkpoints.restore(first, expected=second))
     assert raised.value.paths == ("src/a.py",)
     assert contents(folder) == before

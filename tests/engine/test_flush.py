@@ -1,4 +1,4 @@
-"""Calls that wait for the disk at the same time: each hears for itself what became of every write."""
+"""Calls that wait for the disk at the same time: each hears for itself the outcome of every write."""
 
 import asyncio
 

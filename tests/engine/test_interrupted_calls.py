@@ -71,7 +71,7 @@ def test_the_run_waits_and_says_what_is_asked():
     result = taken_up(begun(at=7.0))
     (approval,) = result.approvals
     assert (result.stopped, result.output_or_none) == ("waiting", None)
-    assert result.reason == "A person has to say what became of a call."
+    assert result.reason == "A person has to report the outcome of a call."
     with pytest.raises(
         RunWaiting, match=r"pay\(amount=5\) had begun when its process died.*`agent\.settle\('r', .*, .happened.\)`"
     ):
@@ -139,7 +139,7 @@ def test_an_answer_is_given_once_and_only_where_there_is_a_question():
     async def tale(agent, journal):
         await agent.settle("r", "c1", "happened", journal=journal)
         for call_id in ("c1", "c9"):
-            with pytest.raises(ApprovalError, match=f"No call {call_id} of run r waits for somebody to say what became of it"):
+            with pytest.raises(ApprovalError, match=f"No call {call_id} of run r waits for a person to report its outcome"):
                 await agent.settle("r", call_id, "again", journal=journal)
 
     taken_up(begun(), tale)

@@ -1,4 +1,4 @@
-"""A process is killed during a call that must not run twice: a person says what became of it, from another process.
+"""A process is killed during a call that must not run twice: a person says what its outcome was, from another process.
 
 Every process may be killed in turn, also the one that was told.
 """

@@ -43,7 +43,7 @@ def _own_address():
 
 @cache
 def outcomes(network):
-    """What came of each attempt, and what was in the workspace afterwards."""
+    """The result of each attempt, and what was in the workspace afterwards."""
     with TemporaryDirectory(prefix="treadle-test-") as folder, ExitStack() as stack:
         workspace = Path(folder, "work")
         (workspace / "deep" / "er").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Attempts to use a server that is somebody else's: without its token, with a guessed one, from other pages, through proxies."""
+"""Attempts to use another user's server: without its token, with a guessed one, from other pages, through proxies."""
 
 import asyncio
 import json

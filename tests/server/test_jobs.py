@@ -170,7 +170,7 @@ def test_with_users_only_the_assistants_own_routes_go_on_with_jobs(tmp_path, job
         return app
 
     status, said = asked(tmp_path, lambda ask: ask("POST", f"/api/jobs/{job.id}/resume"), around=around)
-    assert (status, "Only whoever runs this server" in said["error"]) == (403, True)
+    assert (status, "Only the server's administrator" in said["error"]) == (403, True)
 
 
 def test_what_an_assistant_does_with_its_jobs_itself_is_left_to_it(tmp_path, jobs):

@@ -135,7 +135,7 @@ def test_a_run_may_outlast_the_block_that_began_it_and_another_allowance_counts_
     run_limiter.acquire()
     run_limiter.release()
     run_limiter.release()
-    with pytest.raises(HTTPException, match=r"You may begin no run here\. Whoever runs the server can change that") as refused:
+    with pytest.raises(HTTPException, match=r"You may begin no run here\. The server's administrator can change that") as refused:
         turnstiles.of(User("anna", allowance=Allowance(runs=0))).acquire()
     assert (refused.value.status_code, refused.value.headers) == (403, None)
 

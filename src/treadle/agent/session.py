@@ -65,7 +65,7 @@ class Confirmation(Struct, frozen=True):
 
     @property
     def approval(self) -> Approval | None:
-        """The approval that it answers. None where that is ambiguous: several calls wait, or the question is what became of one."""
+        """The approval that it answers. None where that is ambiguous: several calls wait, or the question is the outcome of one."""
         return self.waiting[0] if len(self.waiting) == 1 and not self.waiting[0].unclear else None
 
 

@@ -108,7 +108,7 @@ def restore_folder(
     now = session.now({*wanted, *then})
     there = now.found.kept
     differ = find_differing(there, wanted) - session.unknown(wanted, there)
-    if expected:  # what didn't change between the two is somebody else's
+    if expected:  # what didn't change between the two isn't ours
         differ &= find_differing(then, wanted)
     if paths is not None:
         differ &= {*paths}

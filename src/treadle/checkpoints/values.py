@@ -66,7 +66,7 @@ class ChangedSince(CheckpointsError):
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths)
         super().__init__(
-            f"Somebody changed {join_names(paths)} meanwhile, so nothing was put back. Keep those changes elsewhere, or force it."
+            f"Another process changed {join_names(paths)}, so nothing was put back. Save those changes elsewhere, or force it."
         )
 
 

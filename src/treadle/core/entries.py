@@ -178,7 +178,7 @@ class Unclear(_Entry, frozen=True, tag="unclear"):
 
 
 class Settled(_Entry, frozen=True, tag="settled"):
-    """A person said what became of an unclear call; `words` are theirs, for the model."""
+    """A person reported the outcome of an unclear call; `words` are theirs, for the model."""
 
     call_id: str
     said: Settling

@@ -114,7 +114,7 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
 async def _suspend_turn(run: LiveRun) -> None:
     await wait_background(run)
     unclear = any(approval.unclear for approval in run.approvals())
-    reason = "A person has to say what became of a call." if unclear else "A person has to approve a call."
+    reason = "A person has to report the outcome of a call." if unclear else "A person has to approve a call."
     said = text_of(run.state.parts).strip() or run.state.words  # the reply that made the call isn't in the history yet
     run.finish("waiting", text=said, reason=reason)
 

@@ -362,7 +362,7 @@ def _refuse_expired(run: LiveRun) -> None:
         if call.unclear:
             record_expired(run, call)
         else:
-            record_answer(run, call, Answer(False, "Nobody", "nobody answered in time."))
+            record_answer(run, call, Answer(False, "Nobody", "no answer came in time."))
 
 
 def _output_of(finished: Finished, setup: Setup) -> Any:

@@ -61,7 +61,7 @@ class RunTree:
     def _find_waiting(self, call_id: str, answer: Answer) -> tuple[JournaledRun, CallState]:
         found = next(((run, call) for run in self.runs for call in run.waiting() if call.id == call_id), None)
         if found is None:
-            what = "an approval" if answer.settled is None else "somebody to say what became of it"
+            what = "an approval" if answer.settled is None else "a person to report its outcome"
             raise ApprovalError(f"No call {call_id} of run {self.runs[0].id} waits for {what}.")
         return found
 

@@ -30,7 +30,7 @@ MAX_LISTED = 50
 _ID_SCHEMA = {"type": "object", "properties": {"job_id": {"type": "string"}}, "required": ["job_id"], "additionalProperties": False}
 _BACKGROUND_SCHEMA = {"type": "boolean", "description": "Only begin it, and give its id at once.", "default": False}
 _STATUS_TOOLS: tuple[tuple[str, str, dict[str, Any], Effect], ...] = (
-    ("get_job_status", "How a job stands, and what came of it.", _ID_SCHEMA, "read"),
+    ("get_job_status", "How a job stands, and its result.", _ID_SCHEMA, "read"),
     ("list_jobs", "The jobs here, newest first.", {"type": "object", "properties": {}, "additionalProperties": False}, "read"),
     ("cancel_job", "Stop a job. What it has changed stays.", _ID_SCHEMA, "write"),
 )

@@ -10,7 +10,7 @@ from treadle.engine.setup import Answer
 
 Became = Annotated[
     Settling | None,
-    Meta(description="What became of a call that is `unclear`: it happened, it did not, or it is to be tried again."),
+    Meta(description="The outcome of a call that is `unclear`: it happened, it did not, or it is to be tried again."),
 ]
 
 
@@ -24,12 +24,12 @@ DecisionPattern = Annotated[
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """Whether a call may run (`approved`); or, where its outcome is `unclear`, what became of it (`settled`). One of them."""
+    """Whether a call may run (`approved`); or, where its outcome is `unclear`, its outcome (`settled`). One of them."""
 
     approved: Annotated[bool | None, Meta(description="Whether it may run.")] = None
     settled: Became = None
     digest: Annotated[str, Meta(description="That of the approval, so that what was shown is what is run.", min_length=1)]
-    reason: Annotated[str, Meta(description="Why not, or what came of it; for the model.", max_length=10_000)] = ""
+    reason: Annotated[str, Meta(description="Why not, or its result; for the model.", max_length=10_000)] = ""
     scope: DecisionScope = "once"
     pattern: DecisionPattern = None
 

@@ -131,7 +131,7 @@ class JobsApi:
         if path := await assistant_job_path(request, self._home, job.id, "resume"):
             return RedirectResponse(path, 307)
         if request.scope["person"] != LOCAL_OWNER:
-            raise HTTPException(403, f"Only whoever runs this server can go on with job {job.id} here.")
+            raise HTTPException(403, f"Only the server's administrator can go on with job {job.id} here.")
         self._carrier.begin(job, self._find_work(job))
         return mask_job(replace(job, state="running", why=""))
 

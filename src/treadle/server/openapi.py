@@ -21,7 +21,7 @@ ABOUT = "Assistants, their runs, approvals, jobs, audit and figures."
 REF = "#/components/schemas/{name}"
 COMMON_ERRORS = {
     400: "the request makes no sense, or names another server",
-    401: "nobody is signed in",
+    401: "no user is signed in",
     403: "this isn't theirs to do, or comes from another page",
     405: "this can't be asked with that method",
     429: "too much at once; `retry-after` says when to come again",

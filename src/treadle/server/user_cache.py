@@ -51,12 +51,12 @@ class AuthMessages(Struct, frozen=True):
 
 
 FOR_USERS = AuthMessages(
-    "Say who you are: send a token as `Authorization: Bearer …`. Whoever runs the server can make one: treadle users add NAME",
-    "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME",
+    "Say who you are: send a token as `Authorization: Bearer …`. The server's administrator can make one: treadle users add NAME",
+    "This token isn't valid, or isn't any more. The server's administrator can make a new one: treadle users token NAME",
 )
 FOR_PROGRAMS = AuthMessages(
-    "Send the token in the file server.token, in the home of whoever started this server, as `Authorization: Bearer …`.",
-    "This token isn't valid here. The token is in the file server.token in the home of whoever started the server.",
+    "Send the token in the file server.token, in the home of the server's administrator, as `Authorization: Bearer …`.",
+    "This token isn't valid here. The token is in the file server.token in the home of the server's administrator.",
 )
 FOR_OWNER = AuthMessages(
     "This server is for the account that started it: open the link that `treadle serve` printed, or send the token in the file"

@@ -36,4 +36,4 @@ class User(Struct, frozen=True):
         return self.role != "reader"
 
 
-LOCAL_OWNER = User("", "admin", Allowance(requests=None, runs=None))  # whoever started a server that has no users
+LOCAL_OWNER = User("", "admin", Allowance(requests=None, runs=None))  # the administrator of a server that has no users

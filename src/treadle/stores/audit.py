@@ -22,7 +22,7 @@ from treadle.stores.journal import DONE, decode_lines
 
 NO_DATABASE = "there is no database"
 NO_ANCHOR_YET = "no anchor exists yet, since no run has ended"
-NO_ANCHORS = "there are no anchors, so that nobody can tell whether records were cut off or all were written anew"
+NO_ANCHORS = "there are no anchors, so it can't be determined whether records were cut off or all were written anew"
 GENESIS = "0" * 64  # what the first record is chained to
 _PAGE = 1000  # records that are read at once
 _KEY = "audit\n"  # no run has such an id

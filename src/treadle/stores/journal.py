@@ -68,7 +68,7 @@ _MOST_WORDS = 20  # of a search; SQLite takes no query of any size
 
 
 def _taken_error(run_id: str) -> RunTaken:
-    return RunTaken(f"Somebody else has written to run {run_id} in the meantime; read it again before you go on.")
+    return RunTaken(f"Another process has written to run {run_id} in the meantime; read it again before you go on.")
 
 
 def _lost_lease_error(lease: Lease) -> RunTaken:

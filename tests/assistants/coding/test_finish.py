@@ -225,7 +225,7 @@ def test_a_follow_up_goes_on_from_the_jobs_branch_and_is_told_what_was_done(tmp_
     code, job = followed(tmp_path, first.id, model, "Give", "it", "a", "name")
     assert (code, job.kind, job.state, job.given["follows"]) == (0, "debug", "completed", first.id)
     asked = str(model.requests[0])
-    for words in ("Give it a name", "Its task: Prices are off", "What came of it: Mend the price", "Files it changed: shop.py"):
+    for words in ("Give it a name", "Its task: Prices are off", "Its result: Mend the price", "Files it changed: shop.py"):
         assert words in asked
     assert git(shop, "log", "--format=%s", "-3", job.facts["branch"]).splitlines() == ["Name the shop", "Mend the price", "A shop"]
     typed(tmp_path, finish.merge, job=job.id)

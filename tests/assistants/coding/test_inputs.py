@@ -16,7 +16,7 @@ from treadle.assistants.coding.inputs import (
 def test_each_thing_is_told_under_its_name_and_what_is_missing_is_not() -> None:
     said = to_task_prompt(BuildInputs("Add a flag", criteria=("it is documented", "it is tested")))
     assert said == "Build this:\nAdd a flag\n\nIt is done when:\n- it is documented\n- it is tested"
-    assert to_task_prompt(DebugInputs(failing_test="test_x")) == "Find and mend this bug:\nTests fail.\n\nFailing test:\ntest_x"
+    assert to_task_prompt(DebugInputs(failing_test="test_x")) == "Find and fix this bug:\nTests fail.\n\nFailing test:\ntest_x"
     assert "Logs:\nboom" in to_task_prompt(TriageInputs(logs="boom"))
 
 

@@ -57,7 +57,7 @@ def treadle(home: Path, folder: Path, *words: str) -> "subprocess.Popen[str]":
 
 
 def settle(home: Path, folder: Path, job: str) -> None:
-    """What became of the commands that were running in a kill: they have left their mark or not. Of files nobody is asked."""
+    """The outcome of the commands that were running in a kill: they have left their mark or not. Of files nobody is asked."""
     listed, _ = treadle(home, folder, "settle", job, "--json").communicate(timeout=60)
     for asked in json.loads(listed):
         assert asked["name"] == "bash"
@@ -84,7 +84,7 @@ def test_a_job_that_is_killed_goes_on_and_commits_nothing_twice(tmp_path: Path, 
             jobs = [path.parent.name for path in (home / "jobs").glob("*/job.json")]  # a folder without one is no job yet
             process = treadle(home, folder, *(("jobs", "resume", jobs[0]) if jobs else begin))
         said, _ = process.communicate(timeout=100)
-        while process.returncode == WAITING:  # a person looks, and says what became of it
+        while process.returncode == WAITING:  # a person looks, and says what its outcome was
             settle(home, folder, jobs[0])
             process = treadle(home, folder, "jobs", "resume", jobs[0])
             said, _ = process.communicate(timeout=100)

@@ -244,7 +244,7 @@ def waiting(table: Table, shop: Path) -> tuple[str, dict]:
 
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_push_waits_for_the_person_and_goes_on_with_what_they_say(tmp_path: Path, shop: Path, approved: bool) -> None:
-    commit = asks(("git", {"action": "add", "files": ["shop.py"]}), ("git", {"action": "commit", "message": "Mend it"}))
+    commit = asks(("git", {"action": "add", "files": ["shop.py"]}), ("git", {"action": "commit", "message": "Fix it"}))
     with served(tmp_path, mends(), commit, PUSH, reports()) as table:
         job, told = waiting(table, shop)
         (asked,) = told["approvals"]

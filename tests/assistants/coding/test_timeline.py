@@ -1,4 +1,4 @@
-"""What happened in a job is told in steps, each with what came of it, and what it does now in a few words."""
+"""What happened in a job is told in steps, each with its result, and what it does now in a few words."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from treadle.workspace import CheckOutcome, CommandData
 
 
 def job(state: str = "running", kind: str = "debug", **facts: Any) -> Job:
-    return Job("job-1", "coding", kind, "Mend it", state=state, facts=facts)  # pyright: ignore[reportArgumentType]
+    return Job("job-1", "coding", kind, "Fix it", state=state, facts=facts)  # pyright: ignore[reportArgumentType]
 
 
 def judged(name: str, arguments: dict[str, Any], verdict: str = "allow", **more: Any) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_a_call_is_there_as_soon_as_it_is_written_and_strangers_are_left_out() -
 
 
 def test_turns_are_told_as_what_they_are() -> None:
-    said = [{"kind": "said", "text": text} for text in ("Mend it.", "but the tests say otherwise", ONCE_MORE)]
+    said = [{"kind": "said", "text": text} for text in ("Fix it.", "but the tests say otherwise", ONCE_MORE)]
     assert [(step.what, step.title) for step in build_timeline(job(), said)] == [
         ("task", "What the model was told"),
         ("back", "Sent back: the tests say otherwise"),

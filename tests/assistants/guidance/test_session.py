@@ -214,7 +214,7 @@ def test_a_change_that_somebody_else_was_faster_with_is_not_made(table):
         return await decide(session, waiting), await store.get_problem_spec("ann", project)
 
     (done, spec), model = table(work, CHANGE, "Sorry.")
-    assert "Somebody has changed it since" in results(model.requests[1])[0]
+    assert "It was changed since" in results(model.requests[1])[0]
     assert (spec.version, spec.constraints[0].weight) == (2, 90)
     assert done.guidance_message == "Sorry."
 

@@ -48,7 +48,7 @@ def demo(copied):
 
 @pytest.fixture
 def serve(demo, tmp_path, monkeypatch):
-    """The page's server for this platform, with these replies; nobody is signed in but who says so."""
+    """The page's server for this platform, with these replies; no user is signed in but who says so."""
     monkeypatch.setenv("TREADLE_PLATFORM_SERVER", demo.url)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("TREADLE_PLATFORM_TOKEN", "IDP_API_KEY"):

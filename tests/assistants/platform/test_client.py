@@ -140,7 +140,7 @@ def test_a_token_that_the_platform_repeats_is_masked():
 
 def test_without_a_token_nobody_is_signed_in():
     problem, server = asked(http(b"Unauthorized", "401 Unauthorized"), token="")
-    assert str(problem).startswith("Nobody is signed in")
+    assert str(problem).startswith("No user is signed in")
     assert "authorization" not in server.heads[0].lower()
 
 

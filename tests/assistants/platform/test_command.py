@@ -79,7 +79,7 @@ def test_without_a_token_it_says_how_to_sign_in(home, demo):
     env = {"TREADLE_PLATFORM_SERVER": demo.url}
     ran = treadle(home, "platform", "chat", "-m", script(home, asks(("list_applications", {})), "Sorry."), stdin="apps\n", **env)
     assert "without being signed in: set TREADLE_PLATFORM_TOKEN" in ran.err
-    assert "Nobody is signed in to the platform" in ran.err
+    assert "No user is signed in to the platform" in ran.err
 
 
 def test_without_a_platform_it_says_that_too(home):

@@ -129,7 +129,7 @@ def test_without_a_spec_in_the_conversation_there_is_nothing_to_deploy(demo):
 
 def test_without_a_token_every_tool_says_that_nobody_is_signed_in(either):
     for said in told(either, ("list_applications", {}), ("get_application", {"app_name": "x"}), ("get_current_user", {}), token=""):
-        assert said.startswith("Nobody is signed in to the platform")
+        assert said.startswith("No user is signed in to the platform")
 
 
 def test_an_expired_token_is_said_to_be_one(either):

@@ -208,7 +208,7 @@ def test_a_yes_doesnt_say_what_became_of_a_call(talk, demo, tmp_path, names_run)
 
     said, status = talk(dialogue)
     assert (said["run_id"], status) == ("old", "waiting")
-    assert "Nobody knows whether delete_application took effect" in said["message"]
+    assert "It isn't known whether delete_application took effect" in said["message"]
     assert "can't be settled with a yes or no" in said["message"]
     assert application(demo, "demo-app") is not None
 

@@ -16,7 +16,7 @@ def said(text):
 
 
 def brought(name, content, problem=None, data=None, **arguments):
-    """A call and what came of it."""
+    """A call and its result."""
     return Message("model", (Call("c", name, arguments),)), Message("tools", (Result("c", name, content, problem, data=data),))
 
 

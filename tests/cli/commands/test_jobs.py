@@ -44,7 +44,7 @@ def test_what_the_model_says_between_calls_is_shown_beside_the_result(home: Path
     folder = project(home)
     says = {"text": "I'll start by reading the file:", **MENDS}
     reads = script(home, says, "Task complete. It was off by one.")
-    done = treadle(home, "build", "-description", "Mend it", "--direct", "-C", str(folder), "-m", reads)
+    done = treadle(home, "build", "-description", "Fix it", "--direct", "-C", str(folder), "-m", reads)
     assert done.code == 0, done.err
     assert done.out == "Task complete. It was off by one.\n"
     assert "I'll start by reading the file:" in done.err

@@ -1,4 +1,4 @@
-"""`treadle settle`: what became of a call that was running when its process was killed."""
+"""`treadle settle`: the outcome of a call that was running when its process was killed."""
 
 import pytest
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_a_sentence(killed):
 )
 def test_a_person_at_the_terminal_is_asked_on_the_spot(killed, typed, kind, times):
     with Terminal(killed, "resume", "r", NO_COLOR="1") as terminal:
-        assert "nobody knows what became of pay with" in terminal.until(QUESTION)
+        assert "the outcome of pay with" in terminal.until(QUESTION)
         terminal.type("perhaps\n")
         terminal.until(QUESTION)
         terminal.type(typed)

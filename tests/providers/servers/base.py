@@ -1,4 +1,4 @@
-"""What all mock servers share: the script of a case and what became of it, and the words in which a wire tells of a request.
+"""What all mock servers share: the script of a case and its outcome, and the words in which a wire tells of a request.
 
 A wire says what is wrong with a request and renders replies; `mock` answers, `history` looks at what has to come back.
 """

@@ -1,4 +1,4 @@
-"""The caller's own tools: handed over to whoever brought them, and gone on with when they bring what came of it."""
+"""The caller's own tools: handed over to whoever brought them, and gone on with when they bring its result."""
 
 import asyncio
 import sqlite3
@@ -45,7 +45,7 @@ def handed(answer):
 
 
 def bringing(messages, answer, *results):
-    """The conversation with an answer and what came of its calls."""
+    """The conversation with an answer and the result of its calls."""
     told = [
         {"role": "tool", "tool_call_id": call[0], "content": content} for call, content in zip(handed(answer), results, strict=True)
     ]

@@ -55,7 +55,7 @@ async def answered(desk, asked):
 
 
 def brought(answer, *contents):
-    """The conversation with what came of the calls in an answer."""
+    """The conversation with the result of the calls in an answer."""
     calls = [Call(f"call_{call.path}", call.name, call.arguments) for call in answer.calls]
     results = [Result(call.id, call.name, content) for call, content in zip(calls, contents, strict=True)]
     return replace(HI, messages=(*HI.messages, Message("model", tuple(calls)), Message("tools", tuple(results))), tools=WEATHER)

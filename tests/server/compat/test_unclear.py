@@ -1,4 +1,4 @@
-"""What a caller is told of a call that was running when its process ended: somebody has to say what became of it, elsewhere."""
+"""What a caller is told of a call that was running when its process ended: somebody has to say what its outcome was, elsewhere."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_the_answer_says_so_and_where(verdict):
     answer = build_answer("r", entries, 1, AnswerFormat("https://here"))
     assert answer.text == (
         'pay with {"amount":5} was running when its process ended, so it may have taken effect.'
-        " Say what became of it at https://here/runs/r."
+        " Say what its outcome was at https://here/runs/r."
     )
     assert (answer.calls, pending_client_calls(entries)) == ((), set())
     assert [approval.unclear for approval in find_pending_approvals({"r": entries})] == [True]

@@ -60,8 +60,12 @@ class Cable:
             writer.transport.abort()
             return
         self._open |= {writer, back}
-        await asyncio.gather(_copied(reader, back), _copied(there, writer))
-        self._open -= {writer, back}
+        try:
+            await asyncio.gather(_copied(reader, back), _copied(there, writer))
+        finally:
+            for each in (writer, back):  # also of those who came while it ended
+                each.transport.abort()
+            self._open -= {writer, back}
 
 
 async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

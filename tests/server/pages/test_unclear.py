@@ -23,7 +23,7 @@ def test_each_of_the_three_buttons_says_what_became_of_it(serve, visit, shop, tm
     async def look(page):
         await page.wait_for(f"document.querySelector('{BOX}') !== null")
         shown = await page.text(BOX)
-        assert shown.startswith("What became of order_items?")
+        assert shown.startswith("The outcome of order_items?")
         assert "may have taken effect" in shown
         assert "It began just now." in shown
         assert "lamp" in shown

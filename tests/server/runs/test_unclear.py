@@ -1,4 +1,4 @@
-"""Runs whose server was killed during a call that must not run twice: the next one asks a person what became of it."""
+"""Runs whose server was killed during a call that must not run twice: the next one asks a person its outcome."""
 
 import json
 

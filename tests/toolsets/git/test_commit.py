@@ -8,7 +8,7 @@ import pytest
 from treadle.toolsets.git.commit import END, STAGED, TREADLE, Identity, add_co_author
 
 
-@pytest.mark.parametrize(("sent", "commits"), [("Mend it\n" + END, "Mend it"), ("Mend i", ""), ("", "")])
+@pytest.mark.parametrize(("sent", "commits"), [("Fix it\n" + END, "Fix it"), ("Fix i", ""), ("", "")])
 def test_a_message_that_was_cut_off_commits_nothing(tmp_path, sent, commits):
     """Whoever was to send it was killed."""
 

@@ -57,7 +57,7 @@ async def serving(answers: dict[str, Any] | None = None) -> AsyncIterator[Servin
 
 
 class Made:
-    """What came of some calls."""
+    """The result of some calls."""
 
     def __init__(self, server: Serving, results: list[str], tools: tuple[Any, ...], came: list[Any]) -> None:
         self.came = came  # what was returned or raised

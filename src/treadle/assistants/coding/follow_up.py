@@ -27,7 +27,7 @@ def facts_from_earlier_job(job_id: str, desk: JobContext) -> dict[str, Any]:
     job, mine = Jobs(desk.host.home.folder).get(job_id), desk.job
     follow_up_kind(job)
     if job.user != mine.user or job.workspace != mine.workspace:
-        raise SettingsError(f"Job {job_id} is somebody else's or in another folder, so nothing can go on from it here.")
+        raise SettingsError(f"Job {job_id} belongs to another user or lies in another folder, so nothing can go on from it here.")
     facts: dict[str, Any] = {"earlier": _to_prompt(job)}
     if job.facts.get("branch") and (job.facts.get("delivered") or not has_private_copy(job)):
         into = target_branch_of(job)
@@ -42,7 +42,7 @@ def _to_prompt(job: Job) -> str:
     files = ", ".join(output.get("files", ()))
     parts = {
         "Its task": job.title,
-        "What came of it": truncate_middle(report),
+        "Its result": truncate_middle(report),
         "Files it changed": files,
         "Tests": output.get("tests"),
     }

@@ -24,7 +24,7 @@ class BuildInputs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DebugInputs(Struct, frozen=True, forbid_unknown_fields=True):
-    """Something to mend."""
+    """Something to fix."""
 
     description: str = ""
     error_log: str = ""
@@ -92,7 +92,7 @@ def to_task_prompt(given: BuildInputs | DebugInputs | TriageInputs) -> str:
             parts = {"Build this": given.description, "The issue": given.issue, "It is done when": criteria}
         case DebugInputs():
             parts = {
-                "Find and mend this bug": given.description or "Tests fail.",
+                "Find and fix this bug": given.description or "Tests fail.",
                 "Failing test": given.failing_test,
                 "Stack trace": given.stack_trace,
                 "Log": given.error_log,

@@ -174,7 +174,7 @@ def _answer_command(approval: Approval) -> str:
 
 def _describe_wait(approvals: Sequence[Approval]) -> str:
     unclear = any(approval.unclear for approval in approvals)
-    return "somebody to say what became of a call that ran when a process ended" if unclear else "an approval"
+    return "a person to report the outcome of a call that ran when a process ended" if unclear else "an approval"
 
 
 async def usage_output(desk: JobContext) -> dict[str, Any]:

@@ -76,7 +76,7 @@ STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
 
 NOT_FOUND_ERRORS = {404: "there is nothing by that name that they may see"}
 INVALID_ERRORS = {422: "it can't be kept like that"}
-CONFLICT_ERRORS = {409: ("somebody else was first", ConflictDetail)}
+CONFLICT_ERRORS = {409: ("another user was first", ConflictDetail)}
 
 
 class GuidanceApi:

@@ -251,7 +251,7 @@ class ProjectRunsApi:
 
     @post(
         "/projects/{project_id}/members",
-        errors={**NOT_FOUND_ERRORS, **INVALID_ERRORS, 403: "it is somebody else's"},
+        errors={**NOT_FOUND_ERRORS, **INVALID_ERRORS, 403: "it belongs to another user"},
         returns="the project",
     )
     async def share(self, project_id: str, body: NewMember) -> Project:
@@ -260,7 +260,7 @@ class ProjectRunsApi:
 
     @delete(
         "/projects/{project_id}/members/{name}",
-        errors={**NOT_FOUND_ERRORS, 403: "it is somebody else's"},
+        errors={**NOT_FOUND_ERRORS, 403: "it belongs to another user"},
         returns="they see it no more",
     )
     async def unshare(self, project_id: str, name: str) -> None:

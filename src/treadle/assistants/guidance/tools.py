@@ -288,7 +288,7 @@ def _version_seal(value: ProblemSpec | WorldModel, project_id: str) -> str:
 def _check_version(ctx: RunContext[Any], now: ProblemSpec | WorldModel, project_id: str) -> None:
     """Raise unless the version is the one that was shown for approval."""
     if ctx.seal and ctx.seal != _version_seal(now, project_id):
-        raise ToolProblem("Somebody has changed it since the person was asked, so nothing was done. Look again, and ask once more.")
+        raise ToolProblem("It was changed since the person was asked, so nothing was done. Look again, and ask once more.")
 
 
 def _make_provenance(kind: Literal["spec_change", "world_model_change"], ctx: RunContext[Any], text: str) -> Provenance:

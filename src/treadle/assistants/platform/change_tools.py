@@ -36,7 +36,7 @@ class PlatformChangeTools:
         """Return all tools, each with its preview and its reconciliation."""
         deploy = tool(retry="checkable", reconcile=self.was_deployed, preview=self.to_deploy, sequential=True)
         delete = tool(effect="destroy", retry="checkable", reconcile=self.was_deleted, preview=self.to_delete, sequential=True)
-        run = tool(preview=self.to_run, sequential=True)  # once: whether it ran nobody can tell from what runs then
+        run = tool(preview=self.to_run, sequential=True)  # once: what runs then doesn't tell whether it ran
         retry = tool(retry="checkable", reconcile=self.was_retried, preview=self.to_retry, sequential=True)
         return [
             deploy(self.deploy_application),
@@ -63,7 +63,7 @@ class PlatformChangeTools:
         runs = await api_calls.find_application(self._platform, _spec_name(checked))
         wanted, now, shown = fingerprint_application({"spec": text}), fingerprint_application(runs), parse_seal(ctx.seal)
         if shown is not None and (shown.before == wanted or now not in (wanted, shown.before)):
-            raise ToolProblem("It ran with this spec before, or somebody has changed it since: nobody can tell.")
+            raise ToolProblem("It ran with this spec before, or it was changed since: that can't be determined.")
         return {"message": "The application runs with exactly this spec.", "name": runs["name"]} if runs and now == wanted else None
 
     async def to_deploy(self, ctx: RunContext[Any], spec_content: str = "") -> Preview:
@@ -212,7 +212,7 @@ def _resolve_spec(ctx: RunContext[Any], spec_content: str) -> tuple[str, Checked
     if not checked.ok:
         found = "\n".join([str(each) for each in checked.errors])
         reason = "The spec has errors, so it wasn't sent."
-        raise ToolProblem(f"{reason} Mend them and try again:\n{found}", data={"reason": f"{reason}\n{found}"})
+        raise ToolProblem(f"{reason} Fix them and try again:\n{found}", data={"reason": f"{reason}\n{found}"})
     return text, checked
 
 

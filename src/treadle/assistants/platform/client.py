@@ -133,7 +133,7 @@ class PlatformClient:
             return PlatformProblem("The platform sends this request elsewhere, where it isn't followed to.", TELL)
         if not self._token:
             return PlatformUnauthenticated(
-                "Nobody is signed in to the platform, and nothing can be seen without a token.", "Tell the person to sign in."
+                "No user is signed in to the platform, and nothing can be seen without a token.", "Tell the person to sign in."
             )
         return PlatformUnauthenticated(
             "The platform doesn't accept the person's token: it is wrong, or has expired.",

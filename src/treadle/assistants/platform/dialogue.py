@@ -117,7 +117,7 @@ def _format_question(approval: Approval) -> str:
 
 def _format_approval(approval: Approval) -> str:
     """Describe what would happen, and why approval is needed; or the call whose outcome is unknown."""
-    unclear = f"Nobody knows whether {approval.name} took effect: what carried it out was ended." if approval.unclear else ""
+    unclear = f"It isn't known whether {approval.name} took effect: what carried it out was ended." if approval.unclear else ""
     return "\n\n".join([part for part in (unclear, approval.reason, _fence_preview(approval.preview or approval.name)) if part])
 
 

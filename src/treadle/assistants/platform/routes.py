@@ -43,7 +43,7 @@ RUNS = {404: "there is no such run of theirs", 409: "the run is under way, waits
 LONG = {413: f"more than {MAX_MESSAGE_CHARS:,} characters, or than is taken at once"}
 
 REFUSED = {403: "the platform refuses it", 404: "the platform has no such thing", 429: "too many requests, the platform says"}
-ASKED = {401: "nobody is signed in to the platform", 502: "the platform didn't answer", **REFUSED}
+ASKED = {401: "no user is signed in to the platform", 502: "the platform didn't answer", **REFUSED}
 STATUSES: dict[type[ToolProblem], int] = {
     PlatformUnauthenticated: 401,
     PlatformForbidden: 403,
@@ -242,7 +242,7 @@ class PlatformApi:
             token = body.token.strip() or await request_token(server, body.username, body.password)
             found = (
                 {} if self._settings.openapi else await fetch_token_user(server, token)
-            )  # who asks for another platform nobody can tell
+            )  # which user asks for another platform can't be determined
         except ToolProblem as error:
             raise HTTPException(_http_status(error), _user_reason(error)) from error
         sign_ins.end(request.cookies.get(COOKIE, ""))

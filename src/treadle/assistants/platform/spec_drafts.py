@@ -56,7 +56,7 @@ def format_retry_prompt(draft: SpecDraft | None) -> str:
     if draft is None:
         return "Write the whole spec in one ```yaml block."
     found = "\n".join([str(each) for each in draft.checked.errors])
-    return f"The spec has errors. Mend them, and write the whole spec again in one ```yaml block:\n{found}"
+    return f"The spec has errors. Fix them, and write the whole spec again in one ```yaml block:\n{found}"
 
 
 def best_draft(drafts: Sequence[SpecDraft]) -> SpecDraft:

@@ -22,7 +22,7 @@ from treadle.guard.grants import format_patterns
 from treadle.guard.visible_text import make_visible
 from treadle.tools.validate import InvalidArguments, Validator
 
-OUTCOME_QUESTION = "Did it happen? [y]es (y WHAT tells the model what came of it), [n]o, [a]gain runs it once more, [l]ater:"
+OUTCOME_QUESTION = "Did it happen? [y]es (y WHAT tells the model its result), [n]o, [a]gain runs it once more, [l]ater:"
 SETTLE_COMMANDS = (
     ("It happened", "happened [--words TEXT]"),
     ("It did not", "not-happened"),
@@ -32,8 +32,10 @@ SETTLE_COMMANDS = (
 
 def print_unclear_call(screen: Screen, approval: Approval) -> None:
     """Print the whole call, and since when its outcome is unknown."""
-    began = f"Since {format_time(approval.began_at)} nobody knows" if approval.began_at else "Nobody knows"
-    screen.tell(f"{began} what became of {make_visible(approval.name)} with {to_visible_json(approval.arguments)}", "yellow")
+    since = f" since {format_time(approval.began_at)}" if approval.began_at else ""
+    screen.tell(
+        f"Unknown{since}: the outcome of {make_visible(approval.name)} with {to_visible_json(approval.arguments)}", "yellow"
+    )
 
 
 async def ask_outcome(screen: Screen, by: str) -> Answer:
@@ -57,7 +59,7 @@ async def ask_outcome(screen: Screen, by: str) -> Answer:
 def print_unclear_calls(screen: Screen, approvals: Sequence[Approval], resume: str) -> None:
     """Print the calls that a person has to settle, and how."""
     what = format_count(len(approvals), "call")
-    screen.tell(f"The run waits for a person to say what became of {what} that ran when a process ended:", "yellow")
+    screen.tell(f"The run waits for a person to report the outcome of {what} that ran when a process ended:", "yellow")
     for approval in approvals:
         print_settle_commands(screen, approval)
     screen.tell(f"Then:       {resume}")

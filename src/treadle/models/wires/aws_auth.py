@@ -79,7 +79,7 @@ def _read_section(path: Path, section: str) -> Mapping[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError, Error) as error:
-        raise SettingsError(f"{path} can't be read: {type(error).__name__}. Mend it, or name another file.") from error
+        raise SettingsError(f"{path} can't be read: {type(error).__name__}. Fix it, or name another file.") from error
     return dict(parser.items(section)) if parser.has_section(section) else {}
 
 

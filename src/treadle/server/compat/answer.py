@@ -117,7 +117,7 @@ def _approval_notice(run_id: str, state: RunState, address: str) -> str:
     if calls and not ours:
         return ""
     what = " ".join([_describe_call(each) for each in ours]) or "A call waits for a person's approval."
-    do = "Say what became of it" if any(each.unclear for each in ours) else "Approve or refuse it"
+    do = "Say what its outcome was" if any(each.unclear for each in ours) else "Approve or refuse it"
     return f"{what} {do} at {address}/runs/{run_id}."
 
 

@@ -76,7 +76,7 @@ class ClientTools:
         """Return the result that the client delivered, with its media."""
         result = self._results.get(call.id)
         if result is None:
-            raise ToolProblem(f"Only the program that brought {call.name} can carry it out, and it hasn't said what came of it.")
+            raise ToolProblem(f"Only the program that brought {call.name} can carry it out, and it hasn't reported its result.")
         if result.problem is not None:
             raise ToolProblem(result.content or f"{call.name} failed.")
         if not result.media:

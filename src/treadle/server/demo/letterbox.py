@@ -10,7 +10,7 @@ FILES = {
 # Letter box
 
 Letters come in over HTTP (`server.go`), wait in a folder, and are delivered by `main.py`. A sample of Treadle's: one of its tests
-fails, so that there is something to mend. `python -m unittest` runs them.
+fails, so that there is something to fix. `python -m unittest` runs them.
 """,
     "main.py": '''\
 """Delivers the letters that wait in a folder: once, or again and again."""

@@ -46,7 +46,7 @@ class Offering(Struct, frozen=True):
     watch: Callable[[str], Watcher] | None = None
     enter: Callable[[Any], AbstractAsyncContextManager[Any]] = nullcontext
     redactor: Redactor | None = None
-    advice: str = " Whoever starts this server may allow it: treadle mcp --allow {tool}."
+    advice: str = " The server's administrator may allow it: treadle mcp --allow {tool}."
 
 
 class PreparedOffering:

@@ -447,7 +447,7 @@ class HostedRuns:
             self._check_idle(root)
             if brought := next((call_id for call_id in call_ids if call_id in pending_client_calls(entries)), None):
                 raise HTTPException(
-                    409, f"Call {brought} waits for the program that brought its tool; only that can say what came of it."
+                    409, f"Call {brought} waits for the program that brought its tool; only that can report its result."
                 )
             with reserve_slot(by.run_limiter) as place:
                 made = await self._prepare_agent(begun, by)

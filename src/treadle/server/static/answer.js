@@ -223,7 +223,7 @@ export class Answer {
     this.#note(`${by || "Someone"} ${approved ? "approved" : "denied"} `, element("code", {}, name), reason ? `: ${reason}` : ".");
   }
 
-  /** A person has said what became of a call, earlier. @param {RunEvent} runEvent */
+  /** A person has reported the outcome of a call, earlier. @param {RunEvent} runEvent */
   call_settled({ name, said, by, words }) {
     this.#note(element("code", {}, name), `: ${by || "someone"} ${BECAME[said]}${words ? `: ${words}` : "."}`);
   }

@@ -1,5 +1,5 @@
 // What a person is asked before something is done: the tool, everything it would be given, what that would change, and why one is
-// asked. The box takes the focus, and waits. Where the server takes them, its arguments can be changed first. What became of a call
+// asked. The box takes the focus, and waits. Where the server takes them, its arguments can be changed first. The outcome of a call
 // that ran when a process ended is asked by unclear.js.
 
 import { preview } from "./diff.js";
@@ -13,7 +13,7 @@ const HIDDEN = "A secret is hidden here. What you leave as [redacted:…] is sen
 let number = 0;
 
 /**
- * The box that asks what there is to ask: whether a call may run, or what became of one. Both are used alike.
+ * The box that asks what there is to ask: whether a call may run, or the outcome of one. Both are used alike.
  * @param {PendingCall} asked @param {(decision: Decision) => Promise<void>} decide
  * @param {{ edits?: boolean, above?: Node[] }} [how] @returns {DecisionBox}
  */

@@ -45,7 +45,7 @@ function add(asked) {
   byId("approvals").append(box.node);
 }
 
-/** Somebody else has decided, or the run is over. @param {string} key @param {DecisionBox} box */
+/** Another user has decided, or the run is over. @param {string} key @param {DecisionBox} box */
 function forget(key, box) {
   boxes.delete(key);
   box.node.remove();

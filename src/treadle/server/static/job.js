@@ -1,4 +1,4 @@
-// The page of a job: what it is for, how far it is, what came of it, what it changed, and its run.
+// The page of a job: what it is for, how far it is, its result, what it changed, and its run.
 
 import { jobActions } from "./doings.js";
 import { lasting } from "./format.js";

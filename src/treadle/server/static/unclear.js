@@ -36,7 +36,7 @@ export class Unclear {
     this.#words.id = `${id}-words`;
     this.node = element("section",
       { class: "approval unclear", role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
-      element("h3", { id }, "What became of ", element("code", {}, visible(name)), "?"),
+      element("h3", { id }, "The outcome of ", element("code", {}, visible(name)), "?"),
       above,
       element("p", { id: `${id}-reason` }, visible(reason), began ? [" It began ", ago(began * 1000), "."] : null),
       asked.preview ? preview(asked.preview) : null,

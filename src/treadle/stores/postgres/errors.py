@@ -36,7 +36,7 @@ _TO_DO = {
     "53100": "Make room on its disk",
     "57014": "It is too busy or a lock is held for long: see what it does",
 }
-_OTHERWISE = "Mend that"
+_OTHERWISE = "Fix that"
 _MEND = "Start it, or correct its address"
 _RESUME = "then resume; nothing that was written is lost."
 

@@ -13,7 +13,7 @@ from treadle.core.errors import SettingsError, ToolProblem
 from treadle.http_guard.origins import parse_target
 from treadle.http_guard.problems import TargetNotAllowed
 
-Repeat = Literal["idempotent", "once"]  # nothing tells such a server of a key, and none can be asked what became of a call
+Repeat = Literal["idempotent", "once"]  # nothing tells such a server of a key, and none can be asked for the outcome of a call
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")

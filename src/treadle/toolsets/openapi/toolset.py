@@ -30,7 +30,7 @@ from treadle.toolsets.openapi.document import (
 from treadle.toolsets.openapi.operations import OpenApiOperation, OpenApiOptions, build_operations
 from treadle.toolsets.openapi.security import SecuritySchemes
 
-RETRY_POLICIES = ("idempotent", "keyed", "once")  # no server can be asked what became of a call
+RETRY_POLICIES = ("idempotent", "keyed", "once")  # no server can be asked for the outcome of a call
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 

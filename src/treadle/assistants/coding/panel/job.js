@@ -1,4 +1,4 @@
-// A job that is looked at: how it stands, what it does right now, its steps, what came of it, and what one can do about it.
+// A job that is looked at: how it stands, what it does right now, its steps, its result, and what one can do about it.
 
 import { boxFor } from "/static/approval.js";
 import { show as showMarkdown } from "/static/markdown.js";

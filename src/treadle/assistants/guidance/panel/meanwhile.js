@@ -1,4 +1,4 @@
-// Somebody else has changed the problem spec meanwhile: what is there now and what you had, side by side, and you choose. What only
+// Another user has changed the problem spec meanwhile: what is there now and what you had, side by side, and you choose. What only
 // one of both has changed is chosen already; where both changed the same, nothing is.
 
 import { element, messageOf } from "/static/treadle.js";

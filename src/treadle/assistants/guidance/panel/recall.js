@@ -28,7 +28,7 @@ function begun(turns) {
   return turns[0];
 }
 
-/** What came of a message whose answer was stopped. @param {SessionMessage} sessionMessage @returns {Said[]} */
+/** The result of a message whose answer was stopped. @param {SessionMessage} sessionMessage @returns {Said[]} */
 function stopped({ message_metadata: told }) {
   return told.stopped === "cancelled" ? [{ message: "", stopped: "cancelled", approvals: [], calls: [] }] : [];
 }

@@ -1,4 +1,4 @@
-// The problem spec: shown, and edited by hand. What is saved names the version that was seen; where somebody else was first, the
+// The problem spec: shown, and edited by hand. What is saved names the version that was seen; where another user was first, the
 // person chooses what is to be kept (meanwhile.js).
 
 import { ask, element, query, ServerError } from "/static/treadle.js";
@@ -109,7 +109,7 @@ async function save(base, mine) {
 }
 
 /**
- * Somebody else was first: both are shown, and nothing is written before the person has chosen.
+ * Another user was first: both are shown, and nothing is written before the person has chosen.
  * @param {ProblemSpec} base @param {ProblemSpec} theirs @param {SpecDraft} mine
  */
 function choose(base, theirs, mine) {

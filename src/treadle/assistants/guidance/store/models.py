@@ -31,7 +31,7 @@ async def put_model(change: ProjectTransaction, table: Table, wanted: Model, exp
     kind = type(wanted)
     current = await load_model(change.connection, table, kind, change.project_id) or kind()
     if current.version != expected:
-        raise VersionConflict(f"Somebody else has changed the {type_words(kind)} meanwhile; look at it again.", current)
+        raise VersionConflict(f"Another user has changed the {type_words(kind)} meanwhile; look at it again.", current)
     kept = validate_value(replace(wanted, version=expected + 1, updated_at=change.moment))
     row = {**value_to_row(kept, table), "project_id": change.project_id}
     first = insert(table).values(row)

@@ -57,7 +57,7 @@ class ProjectsMixin(StoreMixin):
         async with project_transaction(self._database, user, project_id) as change:
             current = await load_project(change.connection, change.project)
             if current.version != expected:
-                raise VersionConflict("Somebody else has changed this project meanwhile; look at it again.", current)
+                raise VersionConflict("Another user has changed this project meanwhile; look at it again.", current)
             wanted = validate_value(_apply_update(current, title, description))
             kept = {"title": wanted.title, "description": wanted.description, "version": wanted.version}
             await change.connection.execute(update(projects).where(projects.c.id == project_id).values(kept))

@@ -1,4 +1,4 @@
-// Deploying the spec: the person is shown what would change, says yes or no, and is told what came of it. No model is needed. It is
+// Deploying the spec: the person is shown what would change, says yes or no, and is told the result. No model is needed. It is
 // a run like any other, which goes on though the page is left, and is shown again when it is back.
 
 import { boxFor } from "/static/approval.js";
@@ -80,7 +80,7 @@ function under(on) {
 }
 
 /**
- * What happens in the run, to its end: a question is asked, and what comes of it is told.
+ * What happens in the run, to its end: a question is asked, and its result is told.
  * @param {Source} source @returns {Promise<unknown>}
  */
 async function carried(source) {
@@ -110,7 +110,7 @@ async function ended(source, begun = () => {}) {
 }
 
 /**
- * What came of the person's decision. What keeps it from being taken is said in the box.
+ * The result of the person's decision. What keeps it from being taken is said in the box.
  * @param {PendingCall} asked @returns {Promise<Result | null>}
  */
 function decided(asked) {

@@ -102,7 +102,7 @@ async function loadQuestions() {
   talk.questions(assistants.find(({ name }) => name === "platform")?.questions ?? []);
 }
 
-/** What is in the address. A run that isn't there any more, or is somebody else's, is as good as none. */
+/** What is in the address. A run that isn't there any more, or belongs to another user, is as good as none. */
 async function start() {
   const came = question();
   for (const name of ["run", "deploy"]) {
