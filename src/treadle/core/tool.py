@@ -23,11 +23,13 @@ class ToolResult(Struct, frozen=True):
     """What a tool returns where the model is to read something else than the value.
 
     `content` is for the model: a text, or texts with images and the like. `data` is for code: any JSON-like value, struct,
-    dataclass or pydantic model. It is journaled as plain JSON and is `data` of the call's `Result`.
+    dataclass or pydantic model. It is journaled as plain JSON and is `data` of the call's `Result`. `untrusted` marks this result
+    as written by somebody else, where the tool's results aren't all so (`trust="untrusted"`).
     """
 
     content: Prompt
     data: Any = None
+    untrusted: bool = False
 
     def __str__(self) -> str:
         """Return the text; media are replaced by labels."""

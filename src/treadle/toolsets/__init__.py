@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from treadle.core.messages import ContextItem
     from treadle.toolsets.dynamic import DynamicToolset, prepared
     from treadle.toolsets.functions import FunctionToolset
     from treadle.toolsets.mcp import AdvertisedTool, ApprovalStore, DescriptionChange, McpServer, McpTools, mcp_tools
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
+    from treadle.toolsets.project_guide import ProjectGuide
     from treadle.toolsets.wrappers import (
         CombinedToolset,
         LazyToolset,
@@ -28,6 +30,7 @@ _HOMES = {
     "AdvertisedTool": "treadle.toolsets.mcp",
     "ApprovalStore": "treadle.toolsets.mcp",
     "CombinedToolset": "treadle.toolsets.wrappers",
+    "ContextItem": "treadle.core.messages",
     "DescriptionChange": "treadle.toolsets.mcp",
     "DynamicToolset": "treadle.toolsets.dynamic",
     "FunctionToolset": "treadle.toolsets.functions",
@@ -35,6 +38,7 @@ _HOMES = {
     "McpServer": "treadle.toolsets.mcp",
     "McpTools": "treadle.toolsets.mcp",
     "OpenApiTools": "treadle.toolsets.openapi.toolset",
+    "ProjectGuide": "treadle.toolsets.project_guide",
     "WrapperToolset": "treadle.toolsets.wrappers",
     "mcp_tools": "treadle.toolsets.mcp",
     "only": "treadle.toolsets.wrappers",
@@ -51,6 +55,7 @@ __all__ = [
     "AdvertisedTool",
     "ApprovalStore",
     "CombinedToolset",
+    "ContextItem",
     "DescriptionChange",
     "DynamicToolset",
     "FunctionToolset",
@@ -58,6 +63,7 @@ __all__ = [
     "McpServer",
     "McpTools",
     "OpenApiTools",
+    "ProjectGuide",
     "WrapperToolset",
     "mcp_tools",
     "only",

@@ -9,7 +9,7 @@ import { Timeline } from "./timeline.js";
 import { element } from "./treadle.js";
 
 const EVENTS = [
-  "model_asked", "model_retried", "no_tool_fit", "answer_ungrounded", "text_arrived", "thinking_arrived", "call_arrived",
+  "context_loaded", "model_asked", "model_retried", "no_tool_fit", "answer_ungrounded", "text_arrived", "thinking_arrived", "call_arrived",
   "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried", "call_returned", "call_decided",
   "call_settled", "message_delivered", "noted", "lost", "back", "missed",
 ];
@@ -142,6 +142,11 @@ export class Answer {
     this.#reply.node.remove();
     this.#open();
     this.#say(`${reason.replace(/\.?$/, ".")} Trying again`);
+  }
+
+  /** @param {RunEvent} runEvent */
+  context_loaded({ sources }) {
+    this.#note(`Read ${sources.map(({ source }) => source).join(", ")}.`);
   }
 
   /** @param {RunEvent} runEvent */
