@@ -11,7 +11,7 @@ from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
 from treadle.engine.setup import Services
 from treadle.stores.journal import MemoryJournal
-from treadle.toolsets import ProjectGuide
+from treadle.toolsets import ProjectGuide, Skills
 from wire import call
 
 done: list[str] = []
@@ -555,3 +555,26 @@ def test_project_guide(story, tmp_path):
     assert "not of the project" not in first
     marked = first[first.index("<untrusted-") : first.index("</untrusted-", first.index("IGNORE ALL THAT"))]
     assert marked in second
+
+
+def test_skills(story, tmp_path):
+    for folder, name, body in ((tmp_path / "mine", "mine", "MINE"), (tmp_path / "project/.claude/skills", "theirs", "THEIRS gold")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: About {name}.\n---\n{body}")
+    (tmp_path / "mine" / "mine" / "link").symlink_to(tmp_path / "project/.claude/skills/theirs/SKILL.md")
+    skills = Skills(tmp_path / "mine", project=tmp_path / "project")
+    loads = (call("load_skill", {"name": "mine"}), call("load_skill", {"name": "mine", "file": "link"}))
+    script = [loads, call("load_skill", {"name": "theirs"}), call("order", {"item": "gold"}), "hm"]
+    played = story.play(script, TOOLS, policy=[allow("*")], toolsets=[skills])
+    assert (done, played.result.stopped) == ([], "waiting")
+    assert [(record.problem, record.result.untrusted) for record in played.result.calls[:3]] == [
+        (None, False),
+        ("raised", False),
+        (None, True),
+    ]
+    first, second = [str(request.body) for request in played.server.requests[:2]]
+    assert "- mine: About mine." in first
+    assert "- theirs: About theirs." in first
+    assert "MINE" not in first
+    assert "MINE" in second
+    assert "load_skill (untrusted)" in played.result.approvals[0].reason

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from treadle.core.calls import Call
-from treadle.core.entries import Informed
+from treadle.core.entries import Informed, Replied
 from treadle.core.events import ContextLoaded, ContextSource
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ LEAST_CHARACTERS = 1_000  # for a window that is small or wrongly known
 async def load_context(run: "LiveRun") -> None:
     """Load the context of the run's agent, unless the journal has it."""
     if run.setup.name not in run.state.context:
+        opened = run.state.opened
+        if opened is not None and opened.agent == run.setup.name and any(isinstance(entry, Replied) for entry in run.entries):
+            return  # it began with none, and a new one would change what later requests begin with
         provide = getattr(run.toolset, "provide_context", None)
         items = None if provide is None else await provide(run.context(Call("", "", {})))
         if items is None:

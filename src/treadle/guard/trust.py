@@ -65,7 +65,7 @@ def result_to_prompt(part: Result) -> Result:
         return part
     content = part.content
     if part.untrusted and part.problem is None:
-        content = wrap_untrusted(content, part.name)
+        content = wrap_untrusted(content, part.name, part.about)
     elif part.quoted:
         content = content[: -part.quoted] + wrap_untrusted(content[-part.quoted :], part.name)
     return replace(part, content=f"{content}\n\n{part.note}" if part.note else content, note="")

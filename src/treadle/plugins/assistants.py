@@ -141,7 +141,8 @@ def assistant_agent(
         parts=parts,
         host=own_tools,
         sources=sources,
-        project=host.workspace if mine.project and led is found else None,
+        project=host.workspace if mine.project else None,
+        context=led is found,
     )
 
 
@@ -157,13 +158,14 @@ def configured_agent(
     sources: Sequence[ToolSource] = (),
     alone: bool = False,
     project: Path | None = None,
+    context: bool = True,
 ) -> Agent[Any, Any]:
     """Return an agent of these parts, with the settings that apply in a folder; without a folder, with the user's settings.
 
     Requested limits and options override the settings, which override the parts. With a `host`, the agent also has the
     user's own tools, as far as they apply to this assistant: the one of that name, unless another is named. On a shared
     host it has none of them. `sources` are added to these; `alone`, they replace them. `project` is the folder that the agent works
-    on, whose guide its model reads.
+    on, whose guide and skills its model reads. Without `context` it reads neither these nor the user's own: a plan chooses for it.
     """
     settings = add_sources(user_settings() if folder is None else settings_for(folder), sources, alone=alone)
     said = {key.partition(".")[2]: value for key, value in settings.said("limits").items()}
@@ -174,11 +176,12 @@ def configured_agent(
     shown: ResultOptions | None = parts.get("results")
     home = None if host is None or host.shared else host.home.folder
     added = UserTools() if home is None else load_user_tools(settings, assistant or parts.get("name", ""), home)
+    read = context_toolsets(settings, None if host is None else host.home.folder, project) if context and not alone else ()
     redactor: Redactor | None = parts.get("redactor")
     settled: dict[str, Any] = {
         **parts,
         "tools": (*parts.get("tools", ()), *added.tools),
-        "toolsets": (*parts.get("toolsets", ()), *context_toolsets(settings, project)),
+        "toolsets": (*parts.get("toolsets", ()), *read),
         "redactor": (redactor or Redactor()).knowing(added.secrets) if added.secrets else redactor,
         "limits": replace(parts.get("limits") or Limits(), **{**said, **limits}),
         "options": merge_options(merge_options(mine, written), options),

@@ -163,6 +163,13 @@ class ContextSettings(Struct, frozen=True):
     project_guide: bool = True
 
 
+class SkillSettings(Struct, frozen=True):
+    """Whether models are offered skills, and folders of skills besides the user's own."""
+
+    enabled: bool = True
+    folders: tuple[Name, ...] = ()
+
+
 class ServerSettings(Struct, frozen=True):
     """The models that users of a server may choose, besides its default."""
 
@@ -217,6 +224,7 @@ class Settings(Struct, frozen=True):
     providers: dict[str, ProviderSettings] = {}
     prices: dict[str, PriceSettings] = {}
     context: ContextSettings = ContextSettings()
+    skills: SkillSettings = SkillSettings()
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -327,6 +335,8 @@ KEYS: dict[str, SettingKey] = {
     "context.keep": SettingKey("user", "true or false"),
     "context.result_limit": SettingKey("lower", "a whole number from 100 up"),
     "context.project_guide": SettingKey("off", "true or false"),
+    "skills.enabled": SettingKey("off", "true or false"),
+    "skills.folders": SettingKey("user", "a list of folders"),
     "server.models": SettingKey("user", "a list of models' names, such as ollama:qwen3"),
     "database.url": SettingKey("user", "an address such as postgresql://anna@localhost/treadle"),
     "database.wait": SettingKey("user", "a number from 0 to 3600"),
@@ -353,6 +363,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "providers": ProviderSettings,
     "prices": PriceSettings,
     "context": ContextSettings,
+    "skills": SkillSettings,
     "server": ServerSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,

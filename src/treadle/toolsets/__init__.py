@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.mcp import AdvertisedTool, ApprovalStore, DescriptionChange, McpServer, McpTools, mcp_tools
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
     from treadle.toolsets.project_guide import ProjectGuide
+    from treadle.toolsets.skills import Skills
     from treadle.toolsets.wrappers import (
         CombinedToolset,
         LazyToolset,
@@ -39,6 +40,7 @@ _HOMES = {
     "McpTools": "treadle.toolsets.mcp",
     "OpenApiTools": "treadle.toolsets.openapi.toolset",
     "ProjectGuide": "treadle.toolsets.project_guide",
+    "Skills": "treadle.toolsets.skills",
     "WrapperToolset": "treadle.toolsets.wrappers",
     "mcp_tools": "treadle.toolsets.mcp",
     "only": "treadle.toolsets.wrappers",
@@ -64,6 +66,7 @@ __all__ = [
     "McpTools",
     "OpenApiTools",
     "ProjectGuide",
+    "Skills",
     "WrapperToolset",
     "mcp_tools",
     "only",

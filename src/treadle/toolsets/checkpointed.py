@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import Any
 
+from msgspec.structs import replace
+
 from treadle.checkpoints.checkpoints import Checkpoints
 from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
@@ -93,8 +95,8 @@ def _add_files(result: Any, paths: Sequence[str]) -> ToolResult:
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     named = f"Modified files: {', '.join(paths[:MAX_NAMED])}{more}"
     known: Any = to_data(result.data) if isinstance(result, ToolResult) else None
-    untrusted = isinstance(result, ToolResult) and result.untrusted
-    return ToolResult(f"{result}\n\n{named}", {**(known or {}), "files": list(paths[:MAX_NAMED])}, untrusted)
+    told = ToolResult(f"{result}\n\n{named}", {**(known or {}), "files": list(paths[:MAX_NAMED])})
+    return replace(told, untrusted=result.untrusted, about=result.about) if isinstance(result, ToolResult) else told
 
 
 def _ignore_paths(paths: Sequence[str]) -> None:

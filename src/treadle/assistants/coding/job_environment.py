@@ -143,8 +143,17 @@ async def build_job_agent(
     )  # over all turns of a job, so that what is left goes before what was settled
     model = GuidedModel(room.model, debug_plan) if room.is_guided else room.model
     host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
-    project = room.source if room.changes and not room.is_guided else None  # a judge doesn't read what the project wants
-    return configured_agent(room.source, model, limits=limits, parts=parts, host=host, assistant="coding", project=project)
+    project = room.source if room.changes else None  # a judge doesn't read what the project wants
+    return configured_agent(
+        room.source,
+        model,
+        limits=limits,
+        parts=parts,
+        host=host,
+        assistant="coding",
+        project=project,
+        context=not room.is_guided,
+    )
 
 
 async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:
