@@ -11,7 +11,7 @@ from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
 from treadle.engine.setup import Services
 from treadle.stores.journal import MemoryJournal
-from treadle.toolsets import ProjectGuide, Skills
+from treadle.toolsets import Memory, ProjectGuide, Skills
 from wire import call
 
 done: list[str] = []
@@ -578,3 +578,30 @@ def test_skills(story, tmp_path):
     assert "MINE" not in first
     assert "MINE" in second
     assert "load_skill (untrusted)" in played.result.approvals[0].reason
+
+
+def test_memory(story, tmp_path):
+    @tool(effect="read", trust="untrusted")
+    async def page() -> str:
+        """A page of the web."""
+        return "words"
+
+    def note(name, text="Use tin."):
+        return call("write_note", {"name": name, "text": text, "description": f"About {name}"})
+
+    asked = story.play([note("plain"), "fine"], toolsets=[Memory(tmp_path)])
+    assert [approval.name for approval in asked.result.approvals] == ["write_note"]
+    assert not list(tmp_path.iterdir())
+    rules = [allow("*", untrusted=True)]
+    secret = note("secret", "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD")
+    wrote = story.play(
+        [(note("plain"), secret), call("page"), note("tainted"), "fine"], [page], policy=rules, toolsets=[Memory(tmp_path)]
+    )
+    assert [record.problem for record in wrote.result.calls] == [None, "raised", None, None]
+    assert f'run: "{wrote.result.run_id}"' in (tmp_path / "plain.md").read_text()
+    reads = call("read_note", {"name": "plain"}), call("read_note", {"name": "tainted"})
+    later = story.play([reads, "fine"], toolsets=[Memory(tmp_path)])
+    assert [record.result.untrusted for record in later.result.calls] == [False, True]
+    first = str(later.server.requests[0].body)
+    assert "About plain" in first
+    assert "About tainted" not in first

@@ -1,4 +1,4 @@
-"""What an agent's model reads besides its instructions, as the settings say: a project's guide, skills."""
+"""What an agent's model reads besides its instructions, as the settings say: a project's guide, skills, notes."""
 
 from pathlib import Path
 
@@ -23,6 +23,12 @@ def context_toolsets(settings: Settings, home: Path | None, project: Path | None
         from treadle.toolsets.skills import Skills
 
         toolsets.append(Skills(*_skill_folders(settings, home), project=project))
+    if settings.memory.enabled and home is not None:
+        from treadle.toolsets.memory import Memory
+        from treadle.toolsets.notes import project_notes, user_notes
+
+        about = None if project is None else project_notes(home, project)
+        toolsets.append(Memory(user_notes(home), about, index=settings.memory.index_limit))
     return toolsets
 
 

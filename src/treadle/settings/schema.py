@@ -170,6 +170,13 @@ class SkillSettings(Struct, frozen=True):
     folders: tuple[Name, ...] = ()
 
 
+class MemorySettings(Struct, frozen=True):
+    """Whether models have notes that outlast a conversation, and how many characters of their index they read from the start."""
+
+    enabled: bool = False
+    index_limit: Annotated[int, Meta(ge=100, le=10**6)] = 4_000
+
+
 class ServerSettings(Struct, frozen=True):
     """The models that users of a server may choose, besides its default."""
 
@@ -225,6 +232,7 @@ class Settings(Struct, frozen=True):
     prices: dict[str, PriceSettings] = {}
     context: ContextSettings = ContextSettings()
     skills: SkillSettings = SkillSettings()
+    memory: MemorySettings = MemorySettings()
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -337,6 +345,8 @@ KEYS: dict[str, SettingKey] = {
     "context.project_guide": SettingKey("off", "true or false"),
     "skills.enabled": SettingKey("off", "true or false"),
     "skills.folders": SettingKey("user", "a list of folders"),
+    "memory.enabled": SettingKey("off", "true or false"),
+    "memory.index_limit": SettingKey("lower", "a whole number from 100 up"),
     "server.models": SettingKey("user", "a list of models' names, such as ollama:qwen3"),
     "database.url": SettingKey("user", "an address such as postgresql://anna@localhost/treadle"),
     "database.wait": SettingKey("user", "a number from 0 to 3600"),
@@ -364,6 +374,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "prices": PriceSettings,
     "context": ContextSettings,
     "skills": SkillSettings,
+    "memory": MemorySettings,
     "server": ServerSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,

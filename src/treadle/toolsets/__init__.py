@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.dynamic import DynamicToolset, prepared
     from treadle.toolsets.functions import FunctionToolset
     from treadle.toolsets.mcp import AdvertisedTool, ApprovalStore, DescriptionChange, McpServer, McpTools, mcp_tools
+    from treadle.toolsets.memory import Memory
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
     from treadle.toolsets.project_guide import ProjectGuide
     from treadle.toolsets.skills import Skills
@@ -38,6 +39,7 @@ _HOMES = {
     "LazyToolset": "treadle.toolsets.wrappers",
     "McpServer": "treadle.toolsets.mcp",
     "McpTools": "treadle.toolsets.mcp",
+    "Memory": "treadle.toolsets.memory",
     "OpenApiTools": "treadle.toolsets.openapi.toolset",
     "ProjectGuide": "treadle.toolsets.project_guide",
     "Skills": "treadle.toolsets.skills",
@@ -64,6 +66,7 @@ __all__ = [
     "LazyToolset",
     "McpServer",
     "McpTools",
+    "Memory",
     "OpenApiTools",
     "ProjectGuide",
     "Skills",
