@@ -33,6 +33,7 @@ MAX_SKILLS = 200  # of one folder
 MAX_FILES = 50  # that are listed of one skill
 MAX_BYTES = 400_000  # of one file
 MAX_DESCRIPTION = 1_024
+_MAX_HEADER = 32_000  # bytes that are read of each skill from the start
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _ABOUT = "Skills: instructions for certain tasks. Where a task fits one of them, load it with load_skill before you begin."
 _ABOUT_PROJECT = (
@@ -139,12 +140,12 @@ def _read_folder(workspace: Workspace, folder: str, *, untrusted: bool) -> Itera
         path = normpath(f"{folder}/{name}")
         try:
             with workspace.open_read(f"{path}/{SKILL_FILE}") as file:
-                values = parse_front_matter(file.read(MAX_BYTES).decode(errors="replace")).values
+                values = parse_front_matter(file.read(_MAX_HEADER).decode(errors="replace")).values
             yield Skill(_check_name(values.get("name", name)), _check_description(values), path, workspace, untrusted)
         except MissingPath:
             continue  # no skill, but another folder
         except WorkspaceProblem as problem:
-            log.warning("The skill in %s isn't offered: %s", workspace.folder / path, problem)
+            log.warning("The skill in %s isn't offered: %s", printable_name(str(workspace.folder / path)), problem)
 
 
 def _check_name(name: str) -> str:
