@@ -65,7 +65,7 @@ class ContextItem(Struct, frozen=True, omit_defaults=True):
     source     what it is from, such as AGENTS.md
     text       the text itself
     about      a sentence for the model on what it is and how to use it
-    untrusted  somebody else than the user may have written it: a model reads it between marks, and effects need approval
+    untrusted  others than the user may have written it: a model reads it between marks, and effects need approval
     """
 
     source: str

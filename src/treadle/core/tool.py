@@ -24,7 +24,7 @@ class ToolResult(Struct, frozen=True):
 
     `content` is for the model: a text, or texts with images and the like. `data` is for code: any JSON-like value, struct,
     dataclass or pydantic model. It is journaled as plain JSON and is `data` of the call's `Result`. `untrusted` marks this result
-    as written by somebody else, where the tool's results aren't all so (`trust="untrusted"`); `about` then tells the model what
+    as written by others, where the tool's results aren't all so (`trust="untrusted"`); `about` then tells the model what
     it is, in place of the sentence that it is data to be read only.
     """
 
