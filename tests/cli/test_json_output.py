@@ -150,6 +150,16 @@ def test_permissions(story):
     assert story("permissions") == []
 
 
+@tries("memory", "memory list", "memory show", "memory forget", "memory path")
+def test_memory(story):
+    folder = Path(story("memory path")["user"])
+    folder.mkdir(parents=True)
+    (folder / "style.md").write_text("Use tabs.")
+    assert story("memory") == story("memory list") == [story("memory show", "style")]
+    assert story("memory forget", "style")["text"] == "Use tabs."
+    assert story("memory") == []
+
+
 @tries(*("models", "models list", "settings", "assistants", "plugins", "version", "doctor", "backup", "restore"))
 def test_the_installation(story, tmp_path):
     assert story("models")["kinds"] == story("models list")["kinds"]

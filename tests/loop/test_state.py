@@ -12,6 +12,7 @@ from treadle.core.entries import (
     Called,
     Finished,
     Forked,
+    Informed,
     Judged,
     Noted,
     Opened,
@@ -28,7 +29,7 @@ from treadle.core.entries import (
     UngroundedValue,
 )
 from treadle.core.grants import Grant
-from treadle.core.messages import History, Message, Text, Thinking, person_message
+from treadle.core.messages import ContextItem, History, Message, Text, Thinking, person_message
 from treadle.core.requests import Usage
 from treadle.loop.state import RunState, apply_entry, call_fingerprint, find_call, replay
 
@@ -389,6 +390,7 @@ ENTRIES = st.sampled_from(
         came("c2"),
         Resumed(),
         Noted(text="n"),
+        Informed(agent="a", items=(ContextItem("s", "t", untrusted=True),)),
         Finished(stopped="failed"),
         Shortened(call_ids=("c1",)),
         Called(call=Call("c1.1", "look", {}), within="c1"),
@@ -462,3 +464,11 @@ def test_an_answer_whose_values_nothing_vouches_for_is_asked_for_again_once_in_a
     state = replay([Said(text="How many?"), Replied(parts=(Text("17"),)), doubtful])
     assert (state.answer, state.note, state.asked_again, state.notes) == (None, "No result says 17.", True, 0)
     assert not replay([Replied(parts=(Text("40"),)), Said(text="And now?")], state).asked_again
+
+
+def test_the_context_of_an_agent_is_kept_and_untrusted_context_taints_the_run():
+    state = replay([Opened(), Informed(agent="a", items=(ContextItem("s", "t"),))])
+    assert (state.context, state.tainted) == ({"a": (ContextItem("s", "t"),)}, False)
+    more = replay([Informed(agent="b", items=(ContextItem("s", "t", untrusted=True),))], state)
+    assert (sorted(more.context), more.tainted) == (["a", "b"], True)
+    assert replay([Informed(agent="c")], more).tainted

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
-from treadle.core.entries import Returned
+from treadle.core.entries import Entry, Informed, Returned
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.media import Prompt
 from treadle.core.requests import ToolSpec
@@ -93,7 +93,7 @@ class NestedAgent:
         result = await self._run_or_resume(parent, call)
         if result.stopped == "waiting":
             raise Suspended(result.approvals)
-        untrusted = any(isinstance(entry, Returned) and entry.result.untrusted for entry in result.entries)
+        untrusted = any(map(_is_untrusted, result.entries))
         if result.stopped == "failed":
             return NestedResult(f"{call.name} failed: {result.reason}", result.usage, failed=True, untrusted=untrusted)
         output: Any = result.output_or_none if result.stopped == "answered" else result.answer_at_limit
@@ -116,3 +116,10 @@ class NestedAgent:
         except RunNotFound:
             prompt = self._input.to_prompt(call.arguments)
             return await engine.start(prompt, run_id=run_id, caller=caller, parent=parent, within=call.id)
+
+
+def _is_untrusted(entry: Entry) -> bool:
+    """Return whether a run read untrusted content with this entry."""
+    if isinstance(entry, Informed):
+        return any(item.untrusted for item in entry.items)
+    return isinstance(entry, Returned) and entry.result.untrusted

@@ -231,6 +231,22 @@ def _permissions_list_options(action: CommandParser) -> None:
     action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
 
+def _memory_options(command: CommandParser) -> None:
+    _memory_list_options(command)
+    command.set_defaults(json=False)
+    add_commands(command, "ACTION", MEMORY_ACTIONS)
+
+
+def _memory_list_options(action: CommandParser) -> None:
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _memory_note_options(action: CommandParser) -> None:
+    action.add_argument("note", metavar="NAME", help="the note's name")
+    action.add_argument("--scope", choices=("user", "project"), help="yours, or about this project (default: where it is)")
+    _memory_list_options(action)
+
+
 def _fork_options(command: CommandParser) -> None:
     command.add_argument("run", metavar="RUN", help=RUN_ID)
     command.add_argument("--at", type=integer_from(1), metavar="N", help="how many entries to copy (default: all)")
@@ -445,6 +461,12 @@ PERMISSION_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list the permanent permissions", "The same as `treadle permissions` alone.", _permissions_list_options),
     ("revoke", "have such calls ask for approval again", "Also in runs that are under way.", _permissions_revoke_options),
 )
+MEMORY_ACTIONS: tuple[CommandEntry, ...] = (
+    ("list", "list your notes, and those about this project", "The same as `treadle memory` alone.", _memory_list_options),
+    ("show", "show a note and where it is from", "", _memory_note_options),
+    ("forget", "delete a note", "", _memory_note_options),
+    ("path", "print the folders that the notes are in", "The files can be edited.", _memory_list_options),
+)
 TOOL_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list tools as a model sees them", "", _tool_list_options),
     ("show", "show one tool: what it does, its arguments, its effect", "", _tool_show_options),
@@ -486,6 +508,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ("show", "show what happened in a run", "Nested runs are indented.", _show_options),
     ("approve", "approve a call that waits for approval", "`treadle resume` then continues the run.", _approve_options),
     ("permissions", "list permanent permissions; revoke one", "", _permissions_options),
+    ("memory", "list, show or delete notes of earlier conversations", "`memory.enabled` has models write some.", _memory_options),
     ("deny", "deny a call that waits for approval", "`treadle resume` then continues the run.", _deny_options),
     (
         "settle",

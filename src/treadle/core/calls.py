@@ -117,6 +117,7 @@ class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=
     structured  the tool returned fields, not a text: what is in one field can't pose as another
     quoted      how many characters at the end of a problem's content are the words of somebody who isn't trusted
     note        what the engine adds for the model alone
+    about       what untrusted content is, for the model, in place of the sentence that it is data to be read only
     """
 
     call_id: str
@@ -130,6 +131,7 @@ class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=
     data: Any = None
     quoted: int = 0
     note: str = ""
+    about: str = ""
 
 
 class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):

@@ -38,6 +38,7 @@ class RunContext(Generic[DepsT_co]):
         "key",
         "run_id",
         "seal",
+        "tainted",
         "tool_name",
         "usage",
         "user",
@@ -54,6 +55,7 @@ class RunContext(Generic[DepsT_co]):
         key: str = "",
         seal: str = "",
         attempt: int = 1,
+        tainted: bool = False,
         credentials: Mapping[str, str] | None = None,
         usage: Usage = _NOTHING,
         history: History | None = None,
@@ -70,6 +72,7 @@ class RunContext(Generic[DepsT_co]):
         self.key = key  # the same for every try of this call: hand it to whoever can tell a repeat by it
         self.seal = seal  # of the preview that was approved: where it isn't true any more, nothing may be done
         self.attempt = attempt
+        self.tainted = tainted  # untrusted content was read before: what the model passes on may be from there
         self.credentials: Mapping[str, str] = {} if credentials is None else credentials
         self.usage = usage
         self.history = history

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Media, Result, Settling, Verdict
 from treadle.core.errors import JournalDamaged
 from treadle.core.grants import Grant, GrantTerms
-from treadle.core.messages import Message, Part, ReplyPart, Summary, Text
+from treadle.core.messages import ContextItem, Message, Part, ReplyPart, Summary, Text
 from treadle.core.requests import Finish, ToolDecision, Usage
 
 VERSION = 2  # 1 had untrusted content between the marks that a model reads it with
@@ -81,6 +81,13 @@ class Delivered(_Entry, frozen=True, tag="delivered"):
     """The steering messages with these ids joined the conversation, between two rounds."""
 
     message_ids: tuple[str, ...]
+
+
+class Informed(_Entry, frozen=True, tag="informed"):
+    """The context of an agent was loaded: what its model reads with the instructions, from now on and unchanged."""
+
+    agent: str
+    items: tuple[ContextItem, ...] = ()
 
 
 class Replied(_Entry, frozen=True, tag="replied"):
@@ -287,6 +294,7 @@ Entry = (
     | Said
     | Steered
     | Delivered
+    | Informed
     | Replied
     | Called
     | Judged

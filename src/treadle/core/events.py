@@ -57,6 +57,20 @@ class MessageDelivered(_Event, frozen=True, tag="message_delivered"):
     text: str
 
 
+class ContextSource(Struct, frozen=True):
+    """Where a text is from that the model reads with its instructions, and its length."""
+
+    source: str
+    characters: int
+    untrusted: bool = field(default_factory=bool)
+
+
+class ContextLoaded(_Event, frozen=True, tag="context_loaded"):
+    """The context of an agent was loaded, once for the run: files of the project, an index of notes or of skills."""
+
+    sources: tuple[ContextSource, ...]
+
+
 class ModelAsked(_Event, frozen=True, tag="model_asked"):
     """A request is sent; `round` counts from 1."""
 
@@ -194,6 +208,7 @@ Event = (
     RunStarted
     | MessageReceived
     | MessageDelivered
+    | ContextLoaded
     | ModelAsked
     | ModelRetried
     | ModelProgressed

@@ -59,6 +59,21 @@ Part = Text | Thinking | Opaque | Media | Call | Result | Summary
 ReplyPart = Text | Thinking | Opaque | Written
 
 
+class ContextItem(Struct, frozen=True, omit_defaults=True):
+    """A text that a model reads with its instructions, in every request of a run: a project's guide, an index of notes.
+
+    source     what it is from, such as AGENTS.md
+    text       the text itself
+    about      a sentence for the model on what it is and how to use it
+    untrusted  others than the user may have written it: a model reads it between marks, and effects need approval
+    """
+
+    source: str
+    text: str
+    about: str = ""
+    untrusted: bool = False
+
+
 class Message(Struct, frozen=True):
     """One message: by a person, by the model, or by the tools (all results of one round)."""
 

@@ -22,6 +22,7 @@ from treadle.core.context import RunContext
 from treadle.core.entries import Entry
 from treadle.core.events import Event
 from treadle.core.grants import Grant
+from treadle.core.messages import ContextItem
 from treadle.core.requests import Delta, Request, ToolSpec, Traits
 from treadle.core.tool import Tool
 
@@ -131,6 +132,17 @@ class ForRun(Protocol):
 
     async def for_run(self, context: RunContext[Any]) -> "Toolset":
         """Return the toolset of one run, which is entered, used and exited instead."""
+        ...
+
+
+class ProvidesContext(Protocol):
+    """A toolset that has something for the model to read from the start also implements this."""
+
+    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+        """Return texts for the model to read with its instructions; None where there is no source of any.
+
+        It is called once for a run, before the first request.
+        """
         ...
 
 

@@ -23,11 +23,15 @@ class ToolResult(Struct, frozen=True):
     """What a tool returns where the model is to read something else than the value.
 
     `content` is for the model: a text, or texts with images and the like. `data` is for code: any JSON-like value, struct,
-    dataclass or pydantic model. It is journaled as plain JSON and is `data` of the call's `Result`.
+    dataclass or pydantic model. It is journaled as plain JSON and is `data` of the call's `Result`. `untrusted` marks this result
+    as written by others, where the tool's results aren't all so (`trust="untrusted"`); `about` then tells the model what
+    it is, in place of the sentence that it is data to be read only.
     """
 
     content: Prompt
     data: Any = None
+    untrusted: bool = False
+    about: str = ""
 
     def __str__(self) -> str:
         """Return the text; media are replaced by labels."""

@@ -10,6 +10,7 @@ from treadle.core.events import (
     ApprovalNeeded,
     CallReturned,
     CallStarted,
+    ContextLoaded,
     Event,
     MessageDelivered,
     ModelAsked,
@@ -77,6 +78,8 @@ def print_progress(event: Event[Any]) -> None:  # noqa: C901 - one case for each
             sys.stdout.write(f"{indent}[{event.model}, round {event.round}]\n")
         case ModelNoticed():
             sys.stdout.write(f"\n{indent}[{event.text}]\n")
+        case ContextLoaded():
+            sys.stdout.write(f"{indent}[read {', '.join([each.source for each in event.sources])}]\n")
         case MessageDelivered():
             sys.stdout.write(f"\n{indent}[message: {event.text}]\n")
         case NoToolFit():

@@ -262,6 +262,10 @@ class Engine:
             if run.state.calls:  # asked in another process, from what was offered there
                 await prepare_tools(run)
             run.instructions = await self._instructions(run)
+            if run.setup.name in run.state.context or hasattr(toolset, "provide_context"):
+                from treadle.engine.agent_context import load_context  # most agents have none
+
+                await load_context(run)
             await drive(run)
 
     def _follow_handoff(self, run: LiveRun) -> None:

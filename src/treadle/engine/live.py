@@ -56,6 +56,7 @@ class LiveRun(JournaledRun):
         self.is_root = meter is None
         self.path = path
         self.instructions = ""
+        self.context_text = ""  # what the model reads after them
         self.flying: dict[str, asyncio.Task[None]] = {}
         self.background: dict[str, asyncio.Task[None]] = {}  # calls in the background, by their own ids
         self.gate: asyncio.Task[None] | None = None  # the last sequential call
@@ -124,7 +125,7 @@ class LiveRun(JournaledRun):
     def use_agent(self, setup: Setup) -> None:
         """Go on as this agent, which the run was handed off to."""
         self._earlier_tools |= self.base.tools
-        self.setup = setup
+        self.setup, self.context_text = setup, ""
         self.redactor = _make_redactor(setup, self.caller)
         self._bench = None
 
@@ -209,6 +210,7 @@ class LiveRun(JournaledRun):
             key=key,
             seal=seal,
             attempt=attempt,
+            tainted=self.state.tainted,
             credentials=self.caller.credentials,
             usage=self.state.usage,
             history=self.state.history,
@@ -227,6 +229,11 @@ class LiveRun(JournaledRun):
             call_id = f"call_{number}"
         self.call_ids.add(call_id)
         return call_id
+
+    @property
+    def system_prompt(self) -> str:
+        """The instructions, and the context that was loaded for the run; the same bytes in every request."""
+        return "\n\n".join(filter(None, (self.instructions, self.context_text)))
 
     # what waits
 

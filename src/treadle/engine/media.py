@@ -37,6 +37,8 @@ class ToolContent(Struct, frozen=True):
     media: tuple[Media, ...] = ()
     structured: bool = False
     data: Any = None
+    untrusted: bool = False
+    about: str = ""
 
 
 class PromptParts(Struct, frozen=True):
@@ -161,7 +163,7 @@ async def store_value(value: Any, blobs: Blobs | None) -> ToolContent:
         return ToolContent(to_text(value))
     if isinstance(value, ToolResult):
         shown = await store_value(value.content, blobs)
-        return ToolContent(shown.text, shown.media, data=to_data(value.data))
+        return ToolContent(shown.text, shown.media, data=to_data(value.data), untrusted=value.untrusted, about=value.about)
     found: list[Attachment] = []
     lines = _to_lines(value, found)
     text = to_text(value, found) if lines is None else lines

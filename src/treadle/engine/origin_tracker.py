@@ -3,7 +3,7 @@
 The result depends on the run's state alone, so another process that resumes the run computes the same.
 """
 
-from treadle.core.messages import History
+from treadle.core.messages import ContextItem, History
 from treadle.guard.origins import Origins, Party, Reads
 from treadle.loop.state import RunState
 
@@ -15,22 +15,30 @@ class OriginTracker:
         self._reads = reads
         self._party = party
         self._instructions = ""
+        self._context: tuple[ContextItem, ...] = ()
         self._history = History()
         self._closed: Origins | None = None
 
     def origins(self, state: RunState, instructions: str) -> Origins:
         """Return the origins of the whole conversation, the results of the open round included."""
-        origins = self._update(state, instructions).copy()
+        context = tuple([item for items in state.context.values() for item in items])
+        origins = self._update(state, instructions, context).copy()
         for call in (*state.calls, *state.inner):
             if call.result is not None:
                 origins.returned(call.call, call.result)
         return origins
 
-    def _update(self, state: RunState, instructions: str) -> Origins:
-        if self._closed is None or instructions != self._instructions or not state.transcript.continues(self._history):
+    def _update(self, state: RunState, instructions: str, context: tuple[ContextItem, ...]) -> Origins:
+        same = instructions == self._instructions and context == self._context
+        if self._closed is None or not same or not state.transcript.continues(self._history):
             self._closed = Origins(self._reads, self._party, person=state.opened is None or not state.opened.parent)
             self._closed.told(instructions)
-            self._instructions, self._history = instructions, History()
+            for item in context:
+                if item.untrusted:
+                    self._closed.informed(item.source, item.text)
+                else:
+                    self._closed.told(item.text)
+            self._instructions, self._context, self._history = instructions, context, History()
         for message in state.transcript[len(self._history) :]:
             self._closed.heard(message)
         self._history = state.transcript

@@ -194,8 +194,8 @@ async def _limit_size(
             data = None
         elif data is not None and len(msgspec.json.encode(data)) > run.setup.result_limit:
             data = None
-    untrusted = untrusted or tool.trust == "untrusted"
-    result = Result(call.id, call.name, text, None, untrusted, content.structured, content.media, data)
+    untrusted = untrusted or content.untrusted or tool.trust == "untrusted"
+    result = Result(call.id, call.name, text, None, untrusted, content.structured, content.media, data, about=content.about)
     return CallOutcome(result, cached=reused, kept=kept, usage=usage)
 
 

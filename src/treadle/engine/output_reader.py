@@ -138,7 +138,7 @@ def _find_ungrounded(run: LiveRun, output: Output, text: str) -> tuple[Ungrounde
     from treadle.guard.answer_grounding import find_ungrounded  # few agents are grounded
     from treadle.guard.answer_sources import sources_of
 
-    return find_ungrounded(text, sources_of(messages, run.instructions))
+    return find_ungrounded(text, sources_of(messages, run.system_prompt))
 
 
 def _ask_again(run: LiveRun, ungrounded: tuple[UngroundedValue, ...]) -> None:

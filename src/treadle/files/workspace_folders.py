@@ -131,6 +131,20 @@ def check_workspace(folder: Path | str, *data: Path) -> Path:
     return real
 
 
+def repository_root(folder: Path) -> Path:
+    """Return the root of the git repository that a resolved folder is in; the folder itself where there is none.
+
+    A root that can't be a workspace, such as a home with settings under git, doesn't count.
+    """
+    homes, data = home_folders(), (data_folder().resolve(),)
+    for path in (folder, *folder.parents):
+        if path != folder and explain_workspace_refusal(path, homes, data):
+            break
+        if (path / ".git").exists():
+            return path
+    return folder
+
+
 def workspace_at(folder: Path | str, *data: Path) -> "Workspace":
     """Return the workspace of a folder that may be one. Raises `NotAWorkspace`."""
     from treadle.files.workspace import Workspace

@@ -96,6 +96,12 @@ class Origins:
         if text:
             self.said.append(TextIndex(text))
 
+    def informed(self, source: str, text: str) -> None:
+        """Add untrusted context, which the run began with."""
+        self.loose.append(UntrustedResult(Result("", source, text, None, untrusted=True)))
+        self._parties.update(("",))
+        self._tainted = True
+
     def heard(self, message: Message) -> None:
         """Add one more message."""
         if message.role == "person" and self._person:

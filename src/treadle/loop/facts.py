@@ -19,6 +19,7 @@ from treadle.core.entries import (
     Entry,
     Finished,
     Forked,
+    Informed,
     Judged,
     Noted,
     Opened,
@@ -134,7 +135,9 @@ class _Folding:
                 self._about = replace(self._about, agent=entry.agent, model=entry.model, user=entry.user, opened_at=entry.at)
             case Forked():
                 self._forked(entry)
-            case Said() | Steered() | Delivered() | Previewed() | Approved() | Started() | Unclear() | Shortened() | Resumed():
+            case Said() | Steered() | Delivered() | Informed() | Previewed() | Approved() | Started() | Unclear():
+                pass
+            case Shortened() | Resumed():
                 pass
             case _:
                 assert_never(entry)

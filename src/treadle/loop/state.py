@@ -20,6 +20,7 @@ from treadle.core.entries import (
     Entry,
     Finished,
     Forked,
+    Informed,
     Judged,
     Noted,
     Opened,
@@ -37,7 +38,7 @@ from treadle.core.entries import (
     Unclear,
 )
 from treadle.core.grants import Grant, GrantTerms, Scope
-from treadle.core.messages import History, Message, Part, ReplyPart, Text, text_of
+from treadle.core.messages import ContextItem, History, Message, Part, ReplyPart, Text, text_of
 from treadle.core.requests import Usage
 from treadle.loop.answers import SOMEBODY, refusal_result, settlement_result
 from treadle.loop.limits import Spent
@@ -144,6 +145,7 @@ class RunState(Struct, frozen=True):
     trail: Trail = Trail()
     refused_repeat: bool = False
     tainted: bool = False
+    context: dict[str, tuple[ContextItem, ...]] = {}  # what the model reads with its instructions, by agent
     grants: tuple[Grant, ...] = ()  # what a person has allowed for this conversation
     revealed: tuple[str, ...] = ()
     keeps: bool = False  # some result is kept whole in the result store
@@ -205,6 +207,8 @@ def apply_entry(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one 
             changed = _steered(state, entry)
         case Delivered():
             changed = _delivered(state, entry)
+        case Informed():
+            changed = _informed(state, entry)
         case Noted():
             changed = _noted(state, entry)
         case Shortened():
@@ -242,6 +246,11 @@ def _opened(state: RunState, entry: Opened) -> RunState:
     has_media = any(_has_media(part) for message in entry.history for part in message.parts)
     history = History(entry.history)
     return replace(state, opened=entry, history=history, transcript=history, tainted=_begins_tainted(entry), has_media=has_media)
+
+
+def _informed(state: RunState, entry: Informed) -> RunState:
+    tainted = state.tainted or any(item.untrusted for item in entry.items)
+    return replace(state, context={**state.context, entry.agent: entry.items}, tainted=tainted)
 
 
 def _compacted(state: RunState, entry: Compacted) -> RunState:

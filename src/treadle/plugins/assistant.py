@@ -203,6 +203,7 @@ class Assistant(Struct, frozen=True):
     reply         returns data that accompanies an answer, such as citations; called for every finished turn, perhaps more than
                   once, so storing it must be idempotent
     erase         deletes its own data about runs, by their ids, when those are deleted
+    project       whether it works on the project in the host's folder: its model reads the project's guide and skills
     questions     example questions for new users
     routes        creates its HTTP routes (Starlette's), at the paths they declare
     work          returns its kinds of jobs
@@ -218,6 +219,7 @@ class Assistant(Struct, frozen=True):
     options: Options = Options()
     notes: tuple[str, ...] = ()
     parts: Mapping[str, Any] = {}
+    project: bool = False
     questions: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     routes: Callable[[Host], Sequence[Any]] | None = None

@@ -21,6 +21,7 @@ from treadle.engine.setup import Instructions
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
 from treadle.plugins.assistant import Assistant, Command, Host
+from treadle.plugins.context_toolsets import context_toolsets
 from treadle.plugins.entry_points import entry_points_of, package_of, plugin_names
 from treadle.plugins.models import resolve_model
 from treadle.plugins.tool_sources import ToolSource, add_sources
@@ -132,7 +133,17 @@ def assistant_agent(
     if led is not found:
         parts["dialect"] = NATIVE  # a plan's calls are in no dialect
     own_tools = None if is_program else host  # a program has no use for the person's own
-    return configured_agent(host.workspace, led, limits=limits, options=options, parts=parts, host=own_tools, sources=sources)
+    return configured_agent(
+        host.workspace,
+        led,
+        limits=limits,
+        options=options,
+        parts=parts,
+        host=own_tools,
+        sources=sources,
+        project=host.workspace if mine.project else None,
+        context=led is found,
+    )
 
 
 def configured_agent(
@@ -146,12 +157,15 @@ def configured_agent(
     assistant: str = "",
     sources: Sequence[ToolSource] = (),
     alone: bool = False,
+    project: Path | None = None,
+    context: bool = True,
 ) -> Agent[Any, Any]:
     """Return an agent of these parts, with the settings that apply in a folder; without a folder, with the user's settings.
 
     Requested limits and options override the settings, which override the parts. With a `host`, the agent also has the
     user's own tools, as far as they apply to this assistant: the one of that name, unless another is named. On a shared
-    host it has none of them. `sources` are added to these; `alone`, they replace them.
+    host it has none of them. `sources` are added to these; `alone`, they replace them. `project` is the folder that the agent works
+    on, whose guide and skills its model reads. Without `context` it reads neither these nor the user's own: a plan chooses for it.
     """
     settings = add_sources(user_settings() if folder is None else settings_for(folder), sources, alone=alone)
     said = {key.partition(".")[2]: value for key, value in settings.said("limits").items()}
@@ -162,10 +176,12 @@ def configured_agent(
     shown: ResultOptions | None = parts.get("results")
     home = None if host is None or host.shared else host.home.folder
     added = UserTools() if home is None else load_user_tools(settings, assistant or parts.get("name", ""), home)
+    read = context_toolsets(settings, None if host is None else host.home.folder, project) if context and not alone else ()
     redactor: Redactor | None = parts.get("redactor")
     settled: dict[str, Any] = {
         **parts,
         "tools": (*parts.get("tools", ()), *added.tools),
+        "toolsets": (*parts.get("toolsets", ()), *read),
         "redactor": (redactor or Redactor()).knowing(added.secrets) if added.secrets else redactor,
         "limits": replace(parts.get("limits") or Limits(), **{**said, **limits}),
         "options": merge_options(merge_options(mine, written), options),

@@ -16,6 +16,7 @@ COMMANDS = (
     "show",
     "approve",
     "permissions",
+    "memory",
     "deny",
     "settle",
     "fork",

@@ -156,10 +156,25 @@ class PriceSettings(Struct, frozen=True):
 
 
 class ContextSettings(Struct, frozen=True):
-    """Whether model requests are stored, and how many characters of a result the model is shown."""
+    """Whether model requests are stored, how much of a result a model is shown, and whether it reads a project's guide."""
 
     keep: bool = False
     result_limit: Annotated[int, Meta(ge=100, le=10**9)] = 20_000
+    project_guide: bool = True
+
+
+class SkillSettings(Struct, frozen=True):
+    """Whether models are offered skills, and folders of skills besides the user's own."""
+
+    enabled: bool = True
+    folders: tuple[Name, ...] = ()
+
+
+class MemorySettings(Struct, frozen=True):
+    """Whether models have notes that outlast a conversation, and how many characters of their index they read from the start."""
+
+    enabled: bool = False
+    index_limit: Annotated[int, Meta(ge=100, le=10**6)] = 4_000
 
 
 class ServerSettings(Struct, frozen=True):
@@ -216,6 +231,8 @@ class Settings(Struct, frozen=True):
     providers: dict[str, ProviderSettings] = {}
     prices: dict[str, PriceSettings] = {}
     context: ContextSettings = ContextSettings()
+    skills: SkillSettings = SkillSettings()
+    memory: MemorySettings = MemorySettings()
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -325,6 +342,11 @@ KEYS: dict[str, SettingKey] = {
     "prices.NAME.cache_read": SettingKey("user", "a number from 0 up"),
     "context.keep": SettingKey("user", "true or false"),
     "context.result_limit": SettingKey("lower", "a whole number from 100 up"),
+    "context.project_guide": SettingKey("off", "true or false"),
+    "skills.enabled": SettingKey("off", "true or false"),
+    "skills.folders": SettingKey("user", "a list of folders"),
+    "memory.enabled": SettingKey("off", "true or false"),
+    "memory.index_limit": SettingKey("lower", "a whole number from 100 up"),
     "server.models": SettingKey("user", "a list of models' names, such as ollama:qwen3"),
     "database.url": SettingKey("user", "an address such as postgresql://anna@localhost/treadle"),
     "database.wait": SettingKey("user", "a number from 0 to 3600"),
@@ -351,6 +373,8 @@ SECTIONS: dict[str, type[Struct]] = {
     "providers": ProviderSettings,
     "prices": PriceSettings,
     "context": ContextSettings,
+    "skills": SkillSettings,
+    "memory": MemorySettings,
     "server": ServerSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from treadle.core.messages import ContextItem
     from treadle.toolsets.dynamic import DynamicToolset, prepared
     from treadle.toolsets.functions import FunctionToolset
     from treadle.toolsets.mcp import AdvertisedTool, ApprovalStore, DescriptionChange, McpServer, McpTools, mcp_tools
+    from treadle.toolsets.memory import Memory
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
+    from treadle.toolsets.project_guide import ProjectGuide
+    from treadle.toolsets.skills import Skills
     from treadle.toolsets.wrappers import (
         CombinedToolset,
         LazyToolset,
@@ -28,13 +32,17 @@ _HOMES = {
     "AdvertisedTool": "treadle.toolsets.mcp",
     "ApprovalStore": "treadle.toolsets.mcp",
     "CombinedToolset": "treadle.toolsets.wrappers",
+    "ContextItem": "treadle.core.messages",
     "DescriptionChange": "treadle.toolsets.mcp",
     "DynamicToolset": "treadle.toolsets.dynamic",
     "FunctionToolset": "treadle.toolsets.functions",
     "LazyToolset": "treadle.toolsets.wrappers",
     "McpServer": "treadle.toolsets.mcp",
     "McpTools": "treadle.toolsets.mcp",
+    "Memory": "treadle.toolsets.memory",
     "OpenApiTools": "treadle.toolsets.openapi.toolset",
+    "ProjectGuide": "treadle.toolsets.project_guide",
+    "Skills": "treadle.toolsets.skills",
     "WrapperToolset": "treadle.toolsets.wrappers",
     "mcp_tools": "treadle.toolsets.mcp",
     "only": "treadle.toolsets.wrappers",
@@ -51,13 +59,17 @@ __all__ = [
     "AdvertisedTool",
     "ApprovalStore",
     "CombinedToolset",
+    "ContextItem",
     "DescriptionChange",
     "DynamicToolset",
     "FunctionToolset",
     "LazyToolset",
     "McpServer",
     "McpTools",
+    "Memory",
     "OpenApiTools",
+    "ProjectGuide",
+    "Skills",
     "WrapperToolset",
     "mcp_tools",
     "only",

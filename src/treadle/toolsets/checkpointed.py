@@ -4,14 +4,17 @@ from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import Any
 
+from msgspec.structs import replace
+
 from treadle.checkpoints.checkpoints import Checkpoints
 from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
+from treadle.core.messages import ContextItem
 from treadle.core.seams import Toolset
 from treadle.core.tool import Tool, ToolResult
 from treadle.tools.text import to_data
-from treadle.toolsets.wrappers import prepare_toolset, preview_call, toolset_for_run
+from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_context, toolset_for_run
 
 MAX_NAMED = 20
 
@@ -44,6 +47,10 @@ class CheckpointedToolset:
     async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
         """Return the tools for the next request."""
         return await prepare_toolset(self._inner, context)
+
+    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+        """Return what the toolset has for the model to read."""
+        return await provide_context(self._inner, context)
 
     async def for_run(self, context: RunContext[Any]) -> Toolset:
         """Return the toolset of one run."""
@@ -88,7 +95,8 @@ def _add_files(result: Any, paths: Sequence[str]) -> ToolResult:
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     named = f"Modified files: {', '.join(paths[:MAX_NAMED])}{more}"
     known: Any = to_data(result.data) if isinstance(result, ToolResult) else None
-    return ToolResult(f"{result}\n\n{named}", {**(known or {}), "files": list(paths[:MAX_NAMED])})
+    told = ToolResult(f"{result}\n\n{named}", {**(known or {}), "files": list(paths[:MAX_NAMED])})
+    return replace(told, untrusted=result.untrusted, about=result.about) if isinstance(result, ToolResult) else told
 
 
 def _ignore_paths(paths: Sequence[str]) -> None:

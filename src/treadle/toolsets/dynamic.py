@@ -11,12 +11,13 @@ from typing import Any, cast
 from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
+from treadle.core.messages import ContextItem
 from treadle.core.seams import Toolset
 from treadle.core.tool import Tool
 from treadle.tools.schema import is_context
 from treadle.tools.tool import FunctionTool, Prepare
 from treadle.toolsets.functions import ToolsetFunction, prepare_tool, to_toolset
-from treadle.toolsets.wrappers import prepare_toolset, preview_call, reconcile_interrupted, toolset_for_run
+from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_context, reconcile_interrupted, toolset_for_run
 
 
 class DynamicToolset:
@@ -71,6 +72,10 @@ class PreparedToolset:
         """Return the tools for the next request."""
         made = [await prepare_tool(self._hook, context, tool) for tool in await prepare_toolset(self._inner, context)]
         return tuple([tool for tool in made if tool is not None])
+
+    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+        """Return what the toolset has for the model to read."""
+        return await provide_context(self._inner, context)
 
     async def for_run(self, context: RunContext[Any]) -> Toolset:
         """Return the toolset of one run."""

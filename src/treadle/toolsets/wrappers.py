@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from treadle.core.calls import REPEATABLE, Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
+from treadle.core.messages import ContextItem
 from treadle.core.seams import Toolset
 from treadle.core.tool import RetryPolicy, Tool
 
@@ -57,6 +58,12 @@ class CombinedToolset:
         if all(made is listed for made, listed in zip(lists, self._seen, strict=True)):
             return everything
         return tuple([tool for tools in lists for tool in tools])
+
+    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+        """Return what all toolsets have for the model to read; None where none of them has a source of it."""
+        found = [await provide_context(toolset, context) for toolset in self._toolsets]
+        given = [items for items in found if items is not None]
+        return [item for items in given for item in items] if given else None
 
     async def for_run(self, context: RunContext[Any]) -> Toolset:
         """Return the toolset of one run."""
@@ -118,6 +125,10 @@ class WrapperToolset:
             return everything
         return tuple([changed for tool in made if (changed := self._change(tool)) is not None])
 
+    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+        """Return what the toolset has for the model to read."""
+        return await provide_context(self._inner, context)
+
     async def for_run(self, context: RunContext[Any]) -> Toolset:
         """Return the toolset of one run."""
         inner = await toolset_for_run(self._inner, context)
@@ -167,6 +178,10 @@ class LazyToolset:
         """Return the tools for the next request."""
         return await prepare_toolset(self._entered[-1][1], context)
 
+    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+        """Return what the toolset has for the model to read."""
+        return await provide_context(self._entered[-1][1], context)
+
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Execute a call."""
         return await self._entered[-1][1].call(call, context)
@@ -184,6 +199,12 @@ async def prepare_toolset(toolset: Toolset, context: RunContext[Any]) -> Sequenc
     """Return a toolset's tools for the next request."""
     prepare = getattr(toolset, "prepare", None)
     return toolset.tools() if prepare is None else await prepare(context)
+
+
+async def provide_context(toolset: Toolset, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+    """Return what a toolset has for the model to read from the start; None where it has no source of it."""
+    provide = getattr(toolset, "provide_context", None)
+    return None if provide is None else await provide(context)
 
 
 async def toolset_for_run(toolset: Toolset, context: RunContext[Any]) -> Toolset:

@@ -12,6 +12,7 @@ from treadle.core.entries import (
     Called,
     Finished,
     Forked,
+    Informed,
     Judged,
     Noted,
     Opened,
@@ -25,7 +26,8 @@ from treadle.core.entries import (
     Started,
     UngroundedValue,
 )
-from treadle.core.messages import Text, Thinking
+from treadle.core.events import ContextLoaded, ContextSource
+from treadle.core.messages import ContextItem, Text, Thinking
 from treadle.core.requests import ToolDecision, Usage
 from treadle.guard.policy import digest_arguments
 from treadle.server.runs.events import MAX_CONTENT
@@ -181,7 +183,13 @@ def test_a_decision_against_calling_and_an_answer_that_is_asked_for_again_are_to
 
 
 def test_what_no_event_tells_of_is_not_told():
-    silent = [Noted(text="n"), Shortened(call_ids=()), Called(call=Call("c1.1", "look", {}), within="c1"), Resumed()]
+    silent = [
+        Noted(text="n"),
+        Informed(agent="a"),
+        Shortened(call_ids=()),
+        Called(call=Call("c1.1", "look", {}), within="c1"),
+        Resumed(),
+    ]
     assert names(events_from_journal("r", journal(Said(text="x"), *silent))) == ["run_started", "said", "run_started"]
 
 
@@ -245,3 +253,9 @@ def test_events_of_nested_agents_have_the_path_that_they_had_when_they_were_publ
     told = {(event.run_id, event.path) for event in live}
     assert len(told) == 3
     assert {(event.run_id, getattr(event, "path", ())) for event in events_from_journal("r", journals)} == told
+
+
+def test_context_that_was_loaded_is_an_event_with_its_sources():
+    informed = Informed(agent="a", items=(ContextItem("AGENTS.md", "Use tabs.", untrusted=True),))
+    (loaded,) = [event for event in events_from_journal("r", journal(Said(text="x"), informed)) if isinstance(event, ContextLoaded)]
+    assert loaded.sources == (ContextSource("AGENTS.md", 9, untrusted=True),)

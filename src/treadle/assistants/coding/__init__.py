@@ -72,9 +72,10 @@ assistant = Assistant(
     toolsets=_make_toolsets,
     policy=(
         allow(effect="read"),
-        allow(toolset="checks", reason="The project's own tests run in the sandbox."),
+        allow(toolset="checks", reason="The project's own tests run in the sandbox.", untrusted=True),
     ),
     limits=Limits(rounds=20),
+    project=True,
     questions=("Where is the retry logic, and is it tested?", "Which tests fail, and why?"),
     commands=(
         _job_command("build", "build something in this folder, tests included", _BRANCH),

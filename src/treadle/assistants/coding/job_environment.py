@@ -1,7 +1,6 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,10 @@ from treadle.assistants.coding.checkout import note_progress, prepare_working_fo
 from treadle.assistants.coding.context_log import ContextLoggingModel
 from treadle.assistants.coding.debug_plan import plan_debugging as debug_plan
 from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
-from treadle.files import Workspace, WorkspaceProblem
 from treadle.plans import GuidedModel
 from treadle.workspace import Bounds, Checkpoints, GitRules, SandboxMissing, link_environments, require_sandbox
 
 MAX_ROUNDS = 20
-_GUIDES = ("AGENTS.md", "CLAUDE.md")
-_MAX_GUIDE = 4_000
 _INSTRUCTIONS = {"build": prompts.BUILD, "debug": prompts.DEBUG, "review": prompts.REVIEW, "triage": prompts.TRIAGE}
 _OUTPUT_TYPES: dict[str, Any] = {
     "build": answers.WorkReport,
@@ -135,7 +131,7 @@ async def build_job_agent(
     parts: dict[str, Any] = {
         "name": f"coding-{room.kind}",
         "toolsets": [tools],
-        "instructions": build_instructions(room.kind, room.folder, room.settings),
+        "instructions": build_instructions(room.kind, room.settings),
         "output_type": _OUTPUT_TYPES[room.kind],
         "policy": coding_rules(room.kind, leaves=leaves),
         "approver": room.desk.host.approver,
@@ -147,7 +143,17 @@ async def build_job_agent(
     )  # over all turns of a job, so that what is left goes before what was settled
     model = GuidedModel(room.model, debug_plan) if room.is_guided else room.model
     host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
-    return configured_agent(room.source, model, limits=limits, parts=parts, host=host, assistant="coding")
+    project = room.source if room.changes else None  # a judge doesn't read what the project wants
+    return configured_agent(
+        room.source,
+        model,
+        limits=limits,
+        parts=parts,
+        host=host,
+        assistant="coding",
+        project=project,
+        context=not room.is_guided,
+    )
 
 
 async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:
@@ -163,22 +169,13 @@ async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:
     )
 
 
-def build_instructions(kind: CodingJobName, folder: Path, settings: Settings) -> str:
-    """Return the system prompt, with the project's own instructions.
+def build_instructions(kind: CodingJobName, settings: Settings) -> str:
+    """Return the system prompt, with the project's own instructions from its settings.
 
     They are left out where the model judges the project, since it could ask for mercy.
     """
     if kind in ("review", "triage"):
         return _INSTRUCTIONS[kind]
     project = settings.project
-    about = prompts.format_project_facts(tuple(project.facts), project.instructions, _read_guide(folder))
+    about = prompts.format_project_facts(tuple(project.facts), project.instructions)
     return f"{_INSTRUCTIONS[kind]}\n\n{about}".strip()
-
-
-def _read_guide(folder: Path) -> str:
-    """Return the project's guide for contributors; only a plain file is read."""
-    workspace = Workspace(folder, links=False)
-    for name in _GUIDES:
-        with suppress(WorkspaceProblem), workspace.open_read(name) as file:
-            return file.read(4 * _MAX_GUIDE).decode("utf-8", errors="replace")[:_MAX_GUIDE]
-    return ""

@@ -50,13 +50,11 @@ def format_review_prompt(about: str, diff: str, branch: str, current: str | None
     return "\n\n".join(filter(None, parts))
 
 
-def format_project_facts(facts: tuple[str, ...], instructions: str, guide: str) -> str:
+def format_project_facts(facts: tuple[str, ...], instructions: str) -> str:
     """Return the project's own facts and instructions, for the end of the system prompt."""
     parts: list[str] = []
     if facts:
         parts.append("About this project:\n" + "\n".join(f"- {fact}" for fact in facts))
     if instructions.strip():
         parts.append(instructions.strip())
-    if guide.strip():
-        parts.append(f"What the project tells those who work on it:\n{guide.strip()}")
     return "\n\n".join(parts)

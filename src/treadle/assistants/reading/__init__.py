@@ -66,6 +66,7 @@ assistant = Assistant(
     instructions=_INSTRUCTIONS,
     toolsets=_build_toolsets,
     limits=Limits(rounds=20, calls=60),
+    project=True,
     questions=("What is main.py for?", "Which parts of server.go belong together?", "Who calls main?"),
     commands=(
         Command(

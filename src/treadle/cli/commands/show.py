@@ -30,6 +30,7 @@ from treadle.core.entries import (
     Entry,
     Finished,
     Forked,
+    Informed,
     Judged,
     Noted,
     Opened,
@@ -155,6 +156,8 @@ def _describe_entry(entry: Entry) -> str:  # noqa: C901 - one case for each kind
             return f"{entry.call_id}: {entry.said.replace('_', ' ')} by {entry.by or 'a person'}{words}"
         case Returned():
             return _describe_result(entry)
+        case Informed():
+            return "\n".join([f"{item.source}:\n{item.text}" for item in entry.items])
         case Noted():
             return entry.text
         case Shortened():

@@ -14,6 +14,8 @@ from treadle.core.events import (
     CallRetried,
     CallReturned,
     CallStarted,
+    ContextLoaded,
+    ContextSource,
     Event,
     MessageDelivered,
     ModelAsked,
@@ -73,6 +75,8 @@ class EventPrinter:
                 self._screen.note(f"{to_one_line(event.reason, 300)} Trying again in {format_seconds(event.wait)}.", "yellow")
             case ModelNoticed():
                 self._screen.note(to_one_line(event.text, 400), "yellow")
+            case ContextLoaded():
+                self._note(event.run_id, f"Read {', '.join(map(_format_source, event.sources))}.")
             case MessageDelivered() if event.run_id == self._root:
                 self._screen.note(f"» {to_one_line(event.text, 300)}")
             case NoToolFit() | AnswerUngrounded():
@@ -120,6 +124,10 @@ class EventPrinter:
         """Print a line, indented by the nesting depth of its run."""
         deep = "  " * (run_id.count(".") - self._root.count("."))
         self._screen.note(indent_line(deep, text, self._screen.note_width), style)
+
+
+def _format_source(source: ContextSource) -> str:
+    return f"{to_one_line(source.source, 100)} ({source.characters:,} characters)"
 
 
 def _format_decision(event: NoToolFit | AnswerUngrounded) -> str:

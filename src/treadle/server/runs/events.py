@@ -20,6 +20,7 @@ from treadle.core.events import (
     CallRetried,
     CallReturned,
     CallStarted,
+    ContextLoaded,
     MessageDelivered,
     MessageReceived,
     ModelAsked,
@@ -96,6 +97,7 @@ StreamEvent = (
     | PersonSaid
     | MessageReceived
     | MessageDelivered
+    | ContextLoaded
     | ModelAsked
     | ModelRetried
     | ModelProgressed

@@ -20,6 +20,7 @@ from treadle.core.entries import (
     Entry,
     Finished,
     Forked,
+    Informed,
     Judged,
     Noted,
     Opened,
@@ -42,6 +43,7 @@ from treadle.core.events import (
     CallJudged,
     CallReturned,
     CallStarted,
+    ContextLoaded,
     MessageDelivered,
     MessageReceived,
     ModelAsked,
@@ -54,6 +56,7 @@ from treadle.core.events import (
     ThinkingArrived,
 )
 from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.engine.agent_context import context_sources
 from treadle.engine.approval import build_approval
 from treadle.engine.inline_approval import approval_event
 from treadle.engine.setup import APPROVALS_EXPIRE, Approval
@@ -218,9 +221,13 @@ class _EntryTranslator:
                 yield from self._finished(entry)
             case Compacted():
                 yield ModelNoticed(run_id=self._run_id, text=compaction_notice(entry))
+            case Informed() if entry.items:
+                yield ContextLoaded(run_id=self._run_id, sources=context_sources(entry.items))
             case Noted() if entry.ungrounded:
                 yield AnswerUngrounded(run_id=self._run_id, values=entry.ungrounded)
-            case Opened() | Called() | Previewed() | Approved() | Unclear() | Noted() | Shortened() | Overflowed() | Forked():
+            case Opened() | Informed() | Called() | Previewed() | Approved() | Unclear() | Noted() | Shortened():
+                pass
+            case Overflowed() | Forked():
                 pass
             case _:
                 assert_never(entry)

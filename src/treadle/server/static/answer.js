@@ -9,13 +9,16 @@ import { Timeline } from "./timeline.js";
 import { element } from "./treadle.js";
 
 const EVENTS = [
-  "model_asked", "model_retried", "no_tool_fit", "answer_ungrounded", "text_arrived", "thinking_arrived", "call_arrived",
-  "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried", "call_returned", "call_decided",
+  "context_loaded", "model_asked", "model_retried", "no_tool_fit", "answer_ungrounded", "text_arrived", "thinking_arrived",
+  "call_arrived", "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried", "call_returned", "call_decided",
   "call_settled", "message_delivered", "noted", "lost", "back", "missed",
 ];
 /** @type {Record<string, string>} */
 const BECAME = { happened: "says that it happened", not_happened: "says that it did not happen", again: "had it tried again" };
 const LOST = "Connection lost; trying again…";
+
+/** @param {{ source: string }[]} sources */
+const listed = (sources) => sources.map(({ source }) => source).join(", ");
 
 /** @param {{ text: string }[]} values */
 const quoted = (values) => values.map(({ text }) => `\u201c${text}\u201d`).join(", ");
@@ -142,6 +145,11 @@ export class Answer {
     this.#reply.node.remove();
     this.#open();
     this.#say(`${reason.replace(/\.?$/, ".")} Trying again`);
+  }
+
+  /** @param {RunEvent} runEvent */
+  context_loaded({ sources }) {
+    this.#note(`Read ${listed(sources)}.`);
   }
 
   /** @param {RunEvent} runEvent */
