@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.core.calls import Result
-from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped, UngroundedValue
+from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped, UngroundedValue, Woken
 from treadle.core.errors import SettingsError
 from treadle.core.grants import Grant
 from treadle.core.requests import Usage
@@ -19,6 +19,7 @@ from treadle.loop.state import CallState, RunState, apply_entry
 
 MAX_PENDING_WRITES = 64  # writes under way before the run waits for the disk
 CANCELLED = "Cancelled before it ran."
+CANCELLED_WAITING = "Cancelled while it was waiting for its result; its work had been done."
 CANCELLED_READING = "Cancelled while it was running."
 CANCELLED_RUNNING = "Cancelled while it was running; it may have taken effect."
 
@@ -123,6 +124,9 @@ class JournaledRun:
         """Give every call that has no result one that says that it was cancelled."""
         if self.state.reply_open:
             self.record(Replied(parts=(), finish="broken", at=self.now()))
+        for call in self.state.sleeping:
+            if call.verdict is None:
+                self.record(Woken(result=Result(call.id, call.name, CANCELLED, "cancelled"), at=self.now()))
         for call in (*self.state.calls, *self.state.background):
             if call.result is None:
                 self._record_cancelled(call)
@@ -130,8 +134,8 @@ class JournaledRun:
     def _record_cancelled(self, call: CallState) -> None:
         seconds = self._seconds_taken(call)
         words = CANCELLED_RUNNING if call.attempts else CANCELLED if seconds is None else CANCELLED_READING
-        result = Result(call.id, call.name, words, "cancelled")
-        self.record(Returned(result=result, seconds=seconds or 0.0, at=self.now()))
+        result = Result(call.id, call.name, CANCELLED_WAITING if call.sleeps else words, "cancelled")
+        self.record(Returned(result=result, seconds=seconds or 0.0, waited=call.sleeps, at=self.now()))
 
     def _seconds_taken(self, call: CallState) -> float | None:
         """Return how long a call had been running that was cut off; None where it wasn't, as far as that is known."""

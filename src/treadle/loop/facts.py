@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Deny, ProblemKind, Written
 from treadle.core.entries import (
     Approved,
+    Awaited,
     Called,
     Compacted,
     Delivered,
@@ -34,6 +35,7 @@ from treadle.core.entries import (
     Started,
     Steered,
     Unclear,
+    Woken,
 )
 from treadle.core.requests import Usage
 
@@ -135,6 +137,8 @@ class _Folding:
             case Forked():
                 self._forked(entry)
             case Said() | Steered() | Delivered() | Previewed() | Approved() | Started() | Unclear() | Shortened() | Resumed():
+                pass
+            case Awaited() | Woken():  # a wait is no call; the call that waits returns
                 pass
             case _:
                 assert_never(entry)

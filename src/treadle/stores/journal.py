@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
+from treadle.core.entries import Awaited, Entry, Finished, Opened, Resumed, Returned, Said, Woken, decode, encode
 from treadle.core.errors import JournalError, RunNotFound, RunTaken
 from treadle.guard.redaction import Redactor
 from treadle.stores.database import Connection, Database
@@ -354,6 +354,17 @@ def _insert(
             "UPDATE runs SET status = ?, updated_at = ?, title = coalesce(nullif(title, ''), ?) WHERE run_id = ?",
             (status, entries[-1].at, _derive_title(entries, hiding.redactor), run_id),
         )
+    if any(map(_concerns_waits, entries)):
+        from treadle.stores.waits import write_waits  # few runs need it
+
+        write_waits(connection, run_id, entries)
+
+
+def _concerns_waits(entry: Entry) -> bool:
+    """Return whether an entry begins or ends a wait, or all waits of a turn."""
+    if isinstance(entry, Returned):
+        return entry.waited
+    return isinstance(entry, Awaited | Woken) or (isinstance(entry, Finished) and not entry.resumable)
 
 
 def open_run(connection: Connection, run_id: str, entries: Sequence[Entry], cipher: Cipher) -> None:

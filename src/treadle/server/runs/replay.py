@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Opaque, Result, Written
 from treadle.core.entries import (
     Approved,
+    Awaited,
     Called,
     Compacted,
     Delivered,
@@ -35,6 +36,7 @@ from treadle.core.entries import (
     Started,
     Steered,
     Unclear,
+    Woken,
 )
 from treadle.core.events import (
     AnswerUngrounded,
@@ -221,6 +223,8 @@ class _EntryTranslator:
             case Noted() if entry.ungrounded:
                 yield AnswerUngrounded(run_id=self._run_id, values=entry.ungrounded)
             case Opened() | Called() | Previewed() | Approved() | Unclear() | Noted() | Shortened() | Overflowed() | Forked():
+                pass
+            case Awaited() | Woken():
                 pass
             case _:
                 assert_never(entry)

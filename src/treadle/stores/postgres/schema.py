@@ -92,7 +92,17 @@ CREATE TABLE schedules (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS)  # each is a step from the number before it; one that was released never changes
+_WAITS = """
+CREATE TABLE waits (
+    run_id TEXT COLLATE "C" NOT NULL, call_id TEXT COLLATE "C" NOT NULL, root TEXT COLLATE "C" NOT NULL, due DOUBLE PRECISION,
+    event TEXT COLLATE "C" NOT NULL, key TEXT COLLATE "C" NOT NULL, value BYTEA, PRIMARY KEY (run_id, call_id)
+);
+CREATE INDEX waits_by_time ON waits (due) WHERE due IS NOT NULL;
+CREATE INDEX waits_by_event ON waits (event, key) WHERE event <> '';
+"""
+
+# Each is a step from the number before it; one that was released never changes.
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 
