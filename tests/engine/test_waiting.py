@@ -229,7 +229,7 @@ def test_an_event_that_does_not_come_in_time_is_a_problem_that_a_tool_can_catch(
 async def order(ctx: RunContext, item: str = "tea") -> str:
     """Order, and wait for the delivery."""
     ordered.append(item)
-    return ctx.defer(event="delivered", key=item, timeout=HOUR)
+    return ctx.defer(event="delivered", key=item, timeout=100 * HOUR)
 
 
 ordered: list[str] = []
@@ -257,12 +257,12 @@ def test_a_deferred_result_that_does_not_come_is_a_problem_the_model_reads(servi
 
     async def story():
         await agent.run("Go.", run_id="r", journal=services)
-        clock.at += HOUR
+        clock.at += 100 * HOUR
         return await agent.wake_due(journal=services)
 
     (woken,) = asyncio.run(story())
     result = woken.calls[0].result
-    assert (result.problem, result.content) == ("timeout", "The event 'delivered' of 'tea' hasn't come by 2027-01-15T09:00:00Z.")
+    assert (result.problem, result.content) == ("timeout", "The event 'delivered' of 'tea' hasn't come by 2027-01-19T12:00:00Z.")
 
 
 def test_a_deferred_time_is_told_to_the_model(services, clock):
@@ -442,7 +442,7 @@ def test_a_cancelled_run_waits_for_nothing_any_more(services, clock):
         for number, agent in enumerate(agents):
             await agent.run("Go.", run_id=f"r{number}", journal=services)
             await Runs(services).cancel(f"r{number}")
-        clock.at += 2 * HOUR
+        clock.at += 200 * HOUR
         return await Runs(services).due(), await services.waits.waiting(), await agents[0].resume("r1", journal=services)
 
     due, left, over = asyncio.run(story())
@@ -536,40 +536,37 @@ async def report(ctx: RunContext) -> str:
     """Report, and wait for the confirmation, twice."""
     first = await ctx.wait_for_event("confirmed", "1")
     await ctx.sleep(HOUR)
-    return f"{first} {await ctx.wait_for_event('confirmed', '2', timeout=HOUR)}"
+    return f"{first} {await ctx.wait_for_event('confirmed', '2', timeout=100 * HOUR)}"
 
 
-def test_killed_after_any_entry_no_wait_is_lost_and_nothing_is_done_twice(tmp_path, clock):
+def test_killed_after_any_entry_no_wait_is_lost_and_nothing_is_done_twice(home, clock):
     """Each kill is tried twice: with the event sent before the run is resumed, and after."""
     replies = [calls(("nap", {}), ("order", {})), calls(("report", {})), "All done."]
 
-    async def go_on(folder, kept, *, early):
+    services = replace(home.services(audit=False), clock=clock)
+
+    async def go_on(run_id, kept, *, early):
         clock.at = kept[-1].at if kept else NOON
-        home = open_home(tmp_path / folder)
-        services = replace(home.services(), clock=clock)
         left = replies[sum(isinstance(entry, Replied) for entry in kept) :]
         agent = Agent(Scripted(*left), tools=[sleeper([]), order, report], policy=[allow("*", untrusted=True)], name="waiter")
-        try:
-            if kept:
-                await home.journal.append("r", 0, kept)
-                if early:
-                    await send_all(services)
-                result = await agent.resume("r", journal=services)
-            else:
-                result = await agent.run("Go.", run_id="r", journal=services)
-            while result.stopped == "waiting":
-                for approval in result.approvals:
-                    await agent.settle("r", approval.call_id, "again", journal=services)
-                clock.at += HOUR
-                await send_all(services)
-                due = await agent.wake_due(journal=services)
-                result = due[0] if due else await agent.resume("r", journal=services)
-            assert await services.waits.waiting() == []
-            return result
-        finally:
-            close_home(home)
+        if kept:
+            await home.journal.append(run_id, 0, kept)
+            if early:
+                await send_all()
+            result = await agent.resume(run_id, journal=services)
+        else:
+            result = await agent.run("Go.", run_id=run_id, journal=services)
+        while result.stopped == "waiting":
+            for approval in result.approvals:
+                await agent.settle(run_id, approval.call_id, "again", journal=services)
+            clock.at += HOUR
+            await send_all()
+            due = await agent.wake_due(journal=services)
+            result = due[0] if due else await agent.resume(run_id, journal=services)
+        assert await services.waits.waiting() == []
+        return result
 
-    async def send_all(services):
+    async def send_all():
         for waiting in await services.waits.waiting():
             if waiting.wait.event:
                 with suppress(EventNotAwaited):

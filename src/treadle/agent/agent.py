@@ -362,14 +362,14 @@ class Agent(Generic[DepsT_contra, OutputT]):
 
         Any number of processes may do so: each run goes on in one of them. Returns the results of those that went on here.
         """
-        services = self._engine_for(journal).services
+        engine = self._engine_for(journal)
+        services, caller = engine.services, Caller("", self._deps_of(deps), credentials or {}, watchers)
         if services.waits is None:
             raise SettingsError("Only runs in a database can wait; give the journal that they are stored in.")
         results: list[RunResult[OutputT]] = []
         for due in await services.waits.due(services.clock(), most, agent=self.name):
             with suppress(RunTaken):  # another process was quicker
-                how: dict[str, Any] = {"deps": deps, "credentials": credentials, "watchers": watchers}
-                results.append(await self.resume(due.run_id, journal=services, user=due.user, **how))
+                results.append(await engine.resume(due.run_id, caller=replace(caller, user=due.user), wakes=True))
         return results
 
     async def approvals(self, run_id: str, *, journal: bool | Journal | Services | None = None) -> list[Approval]:
