@@ -282,7 +282,7 @@ class Finished(_Entry, frozen=True, tag="finished"):
     `output` is the structured answer, an object; or a text that was accepted in its place. `limit` is the field of `Limits` that it
     stopped at. `ungrounded` are the values of `text` that nothing vouches for, also after it was asked for again. A turn that was
     `interrupted` is cancelled for now: its calls are left as they are, and it can be resumed. `running` has the calls that were cut
-    off then, and the seconds that each had taken.
+    off then, and the seconds that each had taken. One that waits and is `asleep` waits for a time or an event, and for no person.
     """
 
     stopped: Stopped
@@ -294,6 +294,7 @@ class Finished(_Entry, frozen=True, tag="finished"):
     ungrounded: tuple[UngroundedValue, ...] = ()
     interrupted: bool = False
     running: dict[str, float] = {}
+    asleep: bool = False
 
     @property
     def resumable(self) -> bool:

@@ -122,7 +122,7 @@ async def _suspend_turn(run: LiveRun) -> None:
     await wait_background(run)
     reason = _describe_suspension(run)
     said = text_of(run.state.parts).strip() or run.state.words  # the reply that made the call isn't in the history yet
-    run.finish("waiting", text=said, reason=reason)
+    run.finish("waiting", text=said, reason=reason, asleep=not run.approvals())
 
 
 def _describe_suspension(run: LiveRun) -> str:

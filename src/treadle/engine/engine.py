@@ -353,7 +353,10 @@ def _continue_run(run: LiveRun, entries: list[Entry], history: Sequence[Any] = (
     if entries and history:
         raise SettingsError(f"Run {run.id} has a history already: leave `history` out, or begin a new run with it.")
     if entries and (run.state.finished is None or run.state.finished.stopped == "waiting"):
-        why = "isn't over" if run.state.finished is None else "waits for a person's answer"
+        waits = (
+            "waits for a time or an event" if run.state.finished and run.state.finished.asleep else "waits for a person's answer"
+        )
+        why = "isn't over" if run.state.finished is None else waits
         raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")
     if run.state.finished is not None and run.state.finished.interrupted:
         run.close_calls()  # something else is said than to go on

@@ -98,13 +98,14 @@ class JournaledRun:
         limit: str = "",
         usage: Usage | None = None,
         ungrounded: tuple[UngroundedValue, ...] = (),
+        asleep: bool = False,
     ) -> None:
         """End the turn. What goes on in the background ends with it, unless it waits for a person."""
         for call in self.state.inner:
             if call.background and call.result is None and stopped != "waiting":
                 self._record_cancelled(call)
         end = Finished(stopped=stopped, text=text, output=output, reason=reason, limit=limit, usage=usage or Usage(), at=self.now())
-        self.record(replace(end, ungrounded=ungrounded) if ungrounded else end)
+        self.record(replace(end, ungrounded=ungrounded, asleep=asleep) if ungrounded or asleep else end)
 
     def finish_cancelled(self) -> None:
         """End the turn because it was cancelled: every requested call still gets its one result."""

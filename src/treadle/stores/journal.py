@@ -32,7 +32,8 @@ class RunInfo(Struct, frozen=True):
 class JournalQuery(Struct, frozen=True):
     """Filter for a list of runs: by status, by agent, by words in the title, and from a cursor on.
 
-    `before` is where the previous page ended, as `cursor_of` returns it.
+    `before` is where the previous page ended, as `cursor_of` returns it. With `asks`, runs that wait only for a time or an event
+    are left out.
     """
 
     search: str = ""
@@ -40,6 +41,7 @@ class JournalQuery(Struct, frozen=True):
     agent: str = ""
     before: tuple[float, str] | None = None
     limit: int = 50
+    asks: bool = False
 
 
 def cursor_of(run: RunInfo) -> tuple[float, str]:
@@ -272,6 +274,8 @@ def _to_sql(wanted: JournalQuery, like: str) -> tuple[str, list[object]]:
         escaped = _ESCAPED.sub(r"!\g<0>", word)
         clauses.append(f"(title {like} ? ESCAPE '!' OR run_id = ?)")
         values += [f"%{escaped}%", word]
+    if wanted.asks:
+        clauses.append("NOT EXISTS (SELECT 1 FROM waits WHERE waits.root = runs.run_id AND waits.asks = 0)")
     if wanted.before is not None:
         clauses.append("(updated_at, run_id) < (?, ?)")
         values += wanted.before
@@ -364,7 +368,9 @@ def _concerns_waits(entry: Entry) -> bool:
     """Return whether an entry begins or ends a wait, or all waits of a turn."""
     if isinstance(entry, Returned):
         return entry.waited
-    return isinstance(entry, Awaited | Woken) or (isinstance(entry, Finished) and not entry.resumable)
+    return isinstance(entry, Awaited | Woken) or (
+        isinstance(entry, Finished) and (entry.stopped == "waiting" or not entry.resumable)
+    )
 
 
 def open_run(connection: Connection, run_id: str, entries: Sequence[Entry], cipher: Cipher) -> None:

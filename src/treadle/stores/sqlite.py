@@ -89,8 +89,8 @@ CREATE TABLE IF NOT EXISTS schedules (
     name TEXT PRIMARY KEY, cron TEXT NOT NULL, zone TEXT NOT NULL, wanted TEXT NOT NULL, at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS waits (
-    run_id TEXT NOT NULL, call_id TEXT NOT NULL, root TEXT NOT NULL, due REAL, event TEXT NOT NULL, key TEXT NOT NULL, value TEXT,
-    PRIMARY KEY (run_id, call_id)
+    root TEXT NOT NULL, run_id TEXT NOT NULL, call_id TEXT NOT NULL, due REAL, event TEXT NOT NULL, key TEXT NOT NULL, value TEXT,
+    asks INTEGER NOT NULL, PRIMARY KEY (root, run_id, call_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS waits_by_time ON waits (due) WHERE due IS NOT NULL;
 CREATE INDEX IF NOT EXISTS waits_by_event ON waits (event, key) WHERE event <> '';

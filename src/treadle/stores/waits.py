@@ -25,9 +25,10 @@ class WaitingCall(Struct, frozen=True):
     wait: Wait
 
 
-_INSERT = "INSERT INTO waits VALUES (?, ?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING"
-_DELETE = "DELETE FROM waits WHERE run_id = ? AND call_id = ?"
-_DELETE_ALL = "DELETE FROM waits WHERE run_id = ?"
+_INSERT = "INSERT INTO waits VALUES (?, ?, ?, ?, ?, ?, NULL, 0) ON CONFLICT DO NOTHING"
+_DELETE = "DELETE FROM waits WHERE root = ? AND run_id = ? AND call_id = ?"
+_DELETE_ALL = "DELETE FROM waits WHERE root = ? AND run_id = ?"
+_SET_ASKS = "UPDATE waits SET asks = ? WHERE root = ? AND asks <> ?"
 _DELIVER = "UPDATE waits SET value = ?, due = ? WHERE event = ? AND event <> '' AND key = ? AND value IS NULL RETURNING root"
 _DUE = (
     'SELECT waits.root, waits.due, runs."user" FROM waits JOIN runs ON runs.run_id = waits.root'
@@ -37,19 +38,25 @@ _DUE = (
 
 
 def write_waits(connection: Connection, run_id: str, entries: Sequence[Entry]) -> None:
-    """Have the rows of a run follow from further entries of its journal."""
+    """Have the rows of a run follow from further entries of its journal.
+
+    Where a run has stopped and a person is asked as well, its rows say so: it is in the list of those that wait for people.
+    """
+    root = _find_root(connection, run_id)
     for entry in entries:
         match entry:
             case Awaited():
                 wait = entry.wait
-                row = (run_id, entry.call_id, _find_root(connection, run_id), wait.until, wait.event, wait.key)
-                connection.execute(_INSERT, row)
+                connection.execute(_INSERT, (root, run_id, entry.call_id, wait.until, wait.event, wait.key))
             case Woken():
-                connection.execute(_DELETE, (run_id, entry.result.call_id))
+                connection.execute(_DELETE, (root, run_id, entry.result.call_id))
             case Returned() if entry.waited:
-                connection.execute(_DELETE, (run_id, entry.result.call_id))
+                connection.execute(_DELETE, (root, run_id, entry.result.call_id))
+            case Finished() if entry.stopped == "waiting":
+                asks = 0 if entry.asleep else 1
+                connection.execute(_SET_ASKS, (asks, run_id, asks))
             case Finished() if not entry.resumable:
-                connection.execute(_DELETE_ALL, (run_id,))
+                connection.execute(_DELETE_ALL, (root, run_id))
             case _:
                 pass
 
@@ -68,8 +75,12 @@ class DatabaseWaits:
 
     async def deliveries(self, run_id: str) -> Mapping[str, Delivery]:
         """Return the events that have come for a run's waiting calls, by the calls' ids."""
-        query = "SELECT call_id, event, key, value FROM waits WHERE run_id = ? AND value IS NOT NULL"
-        rows = await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())
+        query = "SELECT call_id, event, key, value FROM waits WHERE root = ? AND run_id = ? AND value IS NOT NULL"
+
+        def select(connection: Connection) -> list[tuple[str, str, str, str | bytes]]:
+            return connection.execute(query, (_find_root(connection, run_id), run_id)).fetchall()
+
+        rows = await self._database.submit(select)
         return {call_id: self._decrypt(event, key, value) for call_id, event, key, value in rows}
 
     async def deliver(self, event: str, key: str, delivery: Delivery, now: float) -> list[str]:

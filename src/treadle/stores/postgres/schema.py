@@ -94,8 +94,9 @@ CREATE TABLE schedules (
 
 _WAITS = """
 CREATE TABLE waits (
-    run_id TEXT COLLATE "C" NOT NULL, call_id TEXT COLLATE "C" NOT NULL, root TEXT COLLATE "C" NOT NULL, due DOUBLE PRECISION,
-    event TEXT COLLATE "C" NOT NULL, key TEXT COLLATE "C" NOT NULL, value BYTEA, PRIMARY KEY (run_id, call_id)
+    root TEXT COLLATE "C" NOT NULL, run_id TEXT COLLATE "C" NOT NULL, call_id TEXT COLLATE "C" NOT NULL, due DOUBLE PRECISION,
+    event TEXT COLLATE "C" NOT NULL, key TEXT COLLATE "C" NOT NULL, value BYTEA, asks INTEGER NOT NULL,
+    PRIMARY KEY (root, run_id, call_id)
 );
 CREATE INDEX waits_by_time ON waits (due) WHERE due IS NOT NULL;
 CREATE INDEX waits_by_event ON waits (event, key) WHERE event <> '';
