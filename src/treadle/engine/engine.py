@@ -352,11 +352,10 @@ def _continue_run(run: LiveRun, entries: list[Entry], history: Sequence[Any] = (
     _replay_journal(run, entries)
     if entries and history:
         raise SettingsError(f"Run {run.id} has a history already: leave `history` out, or begin a new run with it.")
-    if entries and (run.state.finished is None or run.state.finished.stopped == "waiting"):
-        waits = (
-            "waits for a time or an event" if run.state.finished and run.state.finished.asleep else "waits for a person's answer"
-        )
-        why = "isn't over" if run.state.finished is None else waits
+    finished = run.state.finished
+    if entries and (finished is None or finished.stopped == "waiting"):
+        waits = "waits for a time or an event" if finished is not None and finished.asleep else "waits for a person's answer"
+        why = "isn't over" if finished is None else waits
         raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")
     if run.state.finished is not None and run.state.finished.interrupted:
         run.close_calls()  # something else is said than to go on

@@ -366,11 +366,13 @@ def _insert(
 
 def _concerns_waits(entry: Entry) -> bool:
     """Return whether an entry begins or ends a wait, or all waits of a turn."""
-    if isinstance(entry, Returned):
-        return entry.waited
-    return isinstance(entry, Awaited | Woken) or (
-        isinstance(entry, Finished) and (entry.stopped == "waiting" or not entry.resumable)
-    )
+    match entry:
+        case Returned():
+            return entry.waited
+        case Finished():
+            return entry.stopped == "waiting" or not entry.resumable
+        case _:
+            return isinstance(entry, Awaited | Woken)
 
 
 def open_run(connection: Connection, run_id: str, entries: Sequence[Entry], cipher: Cipher) -> None:

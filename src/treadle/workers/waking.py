@@ -26,9 +26,9 @@ class DueRuns:
         now, after, seen = time(), 0.0, set[str]()
         while found := [run for run in await self._home.waits.due(now, after=after) if run.run_id not in seen]:
             seen.update([run.run_id for run in found])
-            for due in found:
-                if due.run_id not in self._foreign and await self._queue_run(due.run_id, due.user):
-                    queued.append(due.run_id)
+            queued += [
+                run.run_id for run in found if run.run_id not in self._foreign and await self._queue_run(run.run_id, run.user)
+            ]
             after = found[-1].due
             if len(found) < PAGE:
                 break
