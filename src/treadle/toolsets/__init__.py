@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.functions import FunctionToolset
     from treadle.toolsets.mcp import AdvertisedTool, ApprovalStore, DescriptionChange, McpServer, McpTools, mcp_tools
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
+    from treadle.toolsets.reminders import reminder_toolset
     from treadle.toolsets.wrappers import (
         CombinedToolset,
         LazyToolset,
@@ -41,6 +42,7 @@ _HOMES = {
     "openapi_tools": "treadle.toolsets.openapi.toolset",
     "prefixed": "treadle.toolsets.wrappers",
     "prepared": "treadle.toolsets.dynamic",
+    "reminder_toolset": "treadle.toolsets.reminders",
     "renamed": "treadle.toolsets.wrappers",
     "untrusted": "treadle.toolsets.wrappers",
     "with_cache": "treadle.toolsets.wrappers",
@@ -64,6 +66,7 @@ __all__ = [
     "openapi_tools",
     "prefixed",
     "prepared",
+    "reminder_toolset",
     "renamed",
     "untrusted",
     "with_cache",

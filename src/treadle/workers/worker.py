@@ -27,7 +27,8 @@ FINAL_OUTCOMES = ("answered", "limit", "waiting", "cancelled", "failed")
 OUTCOME_TEXTS = {
     "answered": "answered",
     "limit": "answered at a limit",
-    "waiting": "waits for a person, a time or an event: treadle show {}",
+    "waiting": "waits for a person: treadle approve {}",
+    "asleep": "waits for a time or an event",
     "cancelled": "cancelled",
     "failed": "failed",
     "fenced": "given up",
@@ -148,6 +149,6 @@ class Worker:
 
 
 def _format_outcome(sent: DispatchedRun, done: AdvanceResult) -> str:
-    words = OUTCOME_TEXTS[done.outcome].format(sent.run_id)
+    words = OUTCOME_TEXTS["asleep" if done.asleep else done.outcome].format(sent.run_id)
     why = done.why if done.outcome in ("failed", "fenced", "left") else ""
     return f"{words}: {why.rstrip('.')}" if why else words
