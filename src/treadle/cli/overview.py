@@ -38,6 +38,7 @@ GROUPS: tuple[Group, ...] = (
             ("show", "show what happened in a run"),
             ("approve, deny", "answer a call that waits for approval"),
             ("permissions", "list and revoke what is allowed without asking"),
+            ("event", "send an event to the calls that wait for it"),
             ("settle", "say what happened to a call whose process was killed"),
             ("resume, fork", "continue a run, or start a new one from its first entries"),
             ("audit, stats", "list and verify the audit log; usage statistics"),
