@@ -83,3 +83,4 @@ def test_a_closed_fork_waits_for_nothing():
     forked = fork_entries("r", asleep, 9.0, closed=True)
     assert [entry.waited for entry in forked if isinstance(entry, Returned)] == [True]
     assert replay(forked).sleeping == ()
+    assert [entry.resumable for entry in forked if isinstance(entry, Finished)] == [True, False]
