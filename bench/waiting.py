@@ -16,7 +16,7 @@ import statistics
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -25,6 +25,8 @@ from msgspec.structs import replace
 
 from bench.machine import Machine, describe
 from treadle import Agent, RunContext, Runs, open_home, tool
+from treadle.core.requests import Delta, Request
+from treadle.engine.result import RunResult
 from treadle.engine.setup import Services
 from treadle.home import Home, close_home
 from treadle.models.scripted import calls
@@ -46,11 +48,11 @@ class OneCall:
     name = "scripted"
     traits = Scripted().traits
 
-    async def reply(self, request: object) -> AsyncIterator[object]:
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        history = request.history  # type: ignore[attr-defined]
-        script = "Done." if history[-1].role == "tools" else calls((history[-1].text, {}))
-        async for delta in Scripted(script).reply(request):  # type: ignore[arg-type]
+        last = request.history[-1]
+        script = "Done." if last.role == "tools" else calls((last.text, {}))
+        async for delta in Scripted(script).reply(request):
             yield delta
 
 
@@ -111,7 +113,7 @@ class Bench:
         self.home = home
         self.clock = Clock()
         self.services: Services = replace(home.services(), clock=self.clock)
-        self.agent = Agent(OneCall(), tools=[nap, payment], name="waiter")  # type: ignore[arg-type]
+        self.agent = Agent(OneCall(), tools=[nap, payment], name="waiter")
         self.begun = 0
         self.woken = 0
 
@@ -140,8 +142,8 @@ class Bench:
         self.clock.at = time_of(number)
         await self._check_woken(await self.agent.wake_due(journal=self.services))
 
-    async def _check_woken(self, results: list[object]) -> None:
-        assert [result.stopped for result in results] == ["answered"]  # type: ignore[attr-defined]
+    async def _check_woken(self, results: Sequence[RunResult[str]]) -> None:
+        assert [result.stopped for result in results] == ["answered"]
         self.woken += 1
 
     async def look(self, number: int) -> None:

@@ -5,6 +5,7 @@ when it is due, and have the value of an event that has come.
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -79,7 +80,7 @@ async def defer_call(run: LiveRun, state: CallState, call: Call, request: WaitRe
 async def wake_calls(run: LiveRun) -> None:
     """End the waits that are over. Safe on disk before anything else is done: of two processes that wake a run, one goes on."""
     waits = run.services.waits
-    delivered = {} if waits is None else await waits.deliveries(run.id)
+    delivered: Mapping[str, Delivery] = {} if waits is None else await waits.deliveries(run.id)
     for call in run.state.sleeping:
         delivery = delivered.get(call.id)
         if call.wait is None or not is_over(call.wait, delivery, run.now()):
