@@ -24,6 +24,7 @@ from treadle.stores.leases import Leases
 from treadle.stores.permissions import PERMISSIONS_FILE, PermissionFile
 from treadle.stores.results import DatabaseResults
 from treadle.stores.sqlite import SqliteDatabase
+from treadle.stores.waits import DatabaseWaits
 
 if TYPE_CHECKING:
     from treadle.stores.users import Users
@@ -44,11 +45,18 @@ class Home(Struct, frozen=True):
     leases: Leases
     blobs: FileBlobs
     permissions: PermissionFile
+    waits: DatabaseWaits
 
     def services(self, *, audit: bool = True) -> Services:
         """Return the stores as the engine takes them. Blobs are files in the folder, also with PostgreSQL."""
         return Services(
-            self.journal, self.audit if audit else None, self.cache, self.results, blobs=self.blobs, grants=self.permissions
+            self.journal,
+            self.audit if audit else None,
+            self.cache,
+            self.results,
+            blobs=self.blobs,
+            grants=self.permissions,
+            waits=self.waits,
         )
 
 
@@ -118,6 +126,7 @@ def _open_cached_home(folder: Path, url: str, person: str = "", cipher: Cipher |
             Leases(database),
             FileBlobs(path / BLOBS),
             PermissionFile(path / PERMISSIONS_FILE),
+            DatabaseWaits(database),
         )
     return _homes[key]
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from treadle.core.calls import Written
     from treadle.core.entries import (
         Approved,
+        Awaited,
         Called,
         Delivered,
         Entry,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         Started,
         Steered,
         Unclear,
+        Woken,
     )
     from treadle.core.errors import RunTaken
     from treadle.core.seams import Journal
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Approved": "treadle.core.entries",
+    "Awaited": "treadle.core.entries",
     "Called": "treadle.core.entries",
     "DatabaseJournal": "treadle.stores.journal",
     "Delivered": "treadle.core.entries",
@@ -67,11 +70,13 @@ _HOMES = {
     "Started": "treadle.core.entries",
     "Steered": "treadle.core.entries",
     "Unclear": "treadle.core.entries",
+    "Woken": "treadle.core.entries",
     "Written": "treadle.core.calls",
 }
 
 __all__ = [
     "Approved",
+    "Awaited",
     "Called",
     "DatabaseJournal",
     "Delivered",
@@ -100,6 +105,7 @@ __all__ = [
     "Started",
     "Steered",
     "Unclear",
+    "Woken",
     "Written",
 ]
 

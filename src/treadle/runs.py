@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.calls import Call, Settling
+from treadle.core.calls import Call, Delivery, Settling
 from treadle.core.errors import ApprovalError, RunNotFound, RunTaken, SettingsError
 from treadle.core.grants import Grant, Scope
 from treadle.engine.engine import new_run_id
@@ -97,6 +97,23 @@ class Runs:
         `words` are for the model, such as the call's result.
         """
         return await self.answer(run_id, call_id, Answer(by=by, reason=words, settled=said), digest=digest)
+
+    async def send_event(
+        self, name: str, value: Any = None, *, key: str = "", sender: str = "", from_user: bool = False
+    ) -> "builtins.list[str]":
+        """Send an event to the calls that wait for it; return the ids of their runs, which are due now.
+
+        Raises `EventNotAwaited` where none does: a sender that may be early tries again. The value is untrusted content, unless
+        `from_user` says that it is the user's own.
+        """
+        from treadle.engine.sent_events import send_event  # few programs need it
+
+        return await send_event(self._services, name, key, Delivery(value, sender, from_user))
+
+    async def due(self, most: int = 100) -> "builtins.list[str]":
+        """Return the runs whose time to wait is over, or whose event has come; `Agent.wake_due` continues them."""
+        waits = self._services.waits
+        return [] if waits is None else [run.run_id for run in await waits.due(self._services.clock(), most)]
 
     async def fork(self, run_id: str, at: int | None = None, *, new_id: str | None = None) -> str:
         """Create a run from a copy of another one's first `at` entries, or of all; `Agent.run` or `Agent.resume` it."""

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import wire
-from treadle import Agent, Answer, Limits, Preview, RunContext, ToolProblem, allow, ask, deny, open_home, tool
+from treadle import Agent, Answer, Limits, Preview, RunContext, Runs, ToolProblem, allow, ask, deny, open_home, tool
 from treadle.core.entries import Returned
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
@@ -408,6 +408,26 @@ def test_untrusted_content__unless_the_rule_says_otherwise(story):
     played = story.play(script, [page, *TOOLS], policy=[allow("*", untrusted=True)])
     assert done == ["order 1 tin", "look here"]
     assert played.result.output == "fine"
+
+
+def test_event_is_untrusted(story, tmp_path):
+    @tool(effect="read")
+    async def mail(ctx: RunContext) -> str:
+        """Wait for mail."""
+        return await ctx.wait_for_event("mail")
+
+    async def work(server, home, from_user):
+        agent = story.agent(server, [mail, *TOOLS], policy=[allow("*")])
+        await agent.run("Go.", journal=home.services())
+        await Runs(home).send_event("mail", "order 100 gold", from_user=from_user)
+        return await agent.wake_due(journal=home.services())
+
+    for from_user, stopped in ((False, "waiting"), (True, "answered")):
+        with wire.WireServer([call("mail"), call("order", {"item": "gold", "count": 100}), "hm"]) as server:
+            (woken,) = asyncio.run(work(server, open_home(tmp_path / stopped), from_user))
+        assert woken.stopped == stopped
+        assert woken.calls[0].result.untrusted is not from_user
+        assert done == (["order 100 gold"] if from_user else [])
 
 
 def test_own_credentials(story, tmp_path, caplog):

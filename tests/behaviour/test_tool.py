@@ -8,9 +8,10 @@ import time
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 
 import wire
-from treadle import ResultOptions, RunContext, ToolProblem, ToolResult, allow, open_home, tool
+from treadle import ResultOptions, RunContext, Runs, ToolProblem, ToolResult, allow, open_home, tool
 from treadle.core.entries import Started
 from treadle.core.events import CallRetried, CallReturned, CallStarted
 from treadle.core.tool import RetryPolicy
@@ -106,6 +107,69 @@ def test_tool_recovers__or_not(story):
     assert len(keys) == 2
     assert len(set(keys)) == 1
     assert [entry.attempt for entry in played.result.entries if isinstance(entry, Started)] == [1, 2]
+
+
+def test_tool_waits(story, tmp_path):
+    ran: list[str] = []
+
+    @tool(effect="read")
+    async def payment(ctx: RunContext) -> str:
+        """Wait for the payment."""
+        ran.append("payment")
+        return f"paid {await ctx.wait_for_event('paid', '7')}"
+
+    @tool(effect="write", retry="once")
+    async def order(ctx: RunContext) -> str:
+        """Order, and wait for the delivery."""
+        ran.append("order")
+        return ctx.defer(event="delivered")
+
+    @tool(effect="write", retry="once")
+    async def nap(ctx: RunContext) -> None:
+        """Sleep in the middle of something."""
+        await ctx.sleep(3600)
+
+    home = open_home(tmp_path)
+    services = home.services()
+
+    async def work(server):
+        agent = story.agent(server, [payment, order, nap], policy=[allow("*")])
+        results = [await agent.run("Go.", run_id="r", journal=services)]
+        for name, key in (("paid", "7"), ("delivered", "")):
+            assert await Runs(home).send_event(name, 12, key=key, from_user=True) == ["r"]
+            found = await asyncio.gather(*[agent.wake_due(journal=services) for _ in range(2)])
+            results += [result for woken in found for result in woken]
+        return results
+
+    with wire.WireServer([call("payment"), call("order"), call("nap"), "Done."]) as server:
+        results = asyncio.run(work(server))
+    assert [result.stopped for result in results] == ["waiting", "waiting", "answered"]
+    assert ran == ["payment", "payment", "order"]
+    paid, delivered, refused = results[-1].calls
+    assert (paid.result.content, delivered.result.content) == ("paid 12", "12")
+    assert "Return `ctx.defer(…)` at its end instead" in refused.result.content
+
+
+def test_tool_waits__for_an_event_that_does_not_come(story, tmp_path):
+    now = [1_800_000_000.0]
+
+    @tool(effect="read")
+    async def payment(ctx: RunContext) -> str:
+        """Wait for the payment."""
+        return await ctx.wait_for_event("paid", timeout=3600)
+
+    services = replace(open_home(tmp_path).services(), clock=lambda: now[0])
+
+    async def work(server):
+        agent = story.agent(server, [payment])
+        await agent.run("Go.", journal=services)
+        now[0] += 3600
+        return await agent.wake_due(journal=services)
+
+    with wire.WireServer([call("payment"), "Not paid."]) as server:
+        (woken,) = asyncio.run(work(server))
+    assert woken.output == "Not paid."
+    assert woken.calls[0].result.content == "The event 'paid' hasn't come by 2027-01-15T09:00:00Z."
 
 
 def test_tool_in_the_background(story):

@@ -1,10 +1,11 @@
 """What a tool gets to know."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
-from treadle.core.calls import Call
+from treadle.core.calls import Call, WaitRequest
 from treadle.core.context import RunContext
 from treadle.core.messages import Text
 
@@ -45,3 +46,44 @@ def test_a_context_can_have_other_credentials_and_stays_the_same_otherwise():
     other.progress("on")
     assert (other.credentials, other.run_id, other.key, told) == ({"token": "other"}, "r", "k", ["on"])
     assert context.credentials == {"token": "mine"}
+
+
+def test_waits_go_where_they_were_handed_in():
+    asked = []
+
+    async def wait(request):
+        asked.append(request)
+        return "came"
+
+    context = RunContext(tool_name="t", wait=wait)
+    noon = datetime(2027, 1, 15, 12, tzinfo=UTC)
+
+    async def work():
+        assert await context.sleep(5) is None
+        await context.sleep(until=noon)
+        await context.sleep(until=7.0)
+        return await context.wait_for_event("paid", "7", timeout=60)
+
+    assert asyncio.run(work()) == "came"
+    assert asked == [
+        WaitRequest(5),
+        WaitRequest(until=noon.timestamp()),
+        WaitRequest(until=7.0),
+        WaitRequest(60, event="paid", key="7"),
+    ]
+    with pytest.raises(RuntimeError, match="t was called outside of a run, so it can't wait"):
+        asyncio.run(RunContext(tool_name="t").sleep(5))
+
+
+def test_a_deferred_result_comes_at_a_time_or_with_an_event():
+    context = RunContext()
+    assert context.defer(seconds=5) == WaitRequest(5)
+    assert context.defer(until=7.0) == WaitRequest(until=7.0)
+    assert context.defer(event="paid", key="7", timeout=60) == WaitRequest(60, event="paid", key="7")
+    for wrong in ({}, {"event": "paid", "seconds": 5}, {"event": "paid", "until": 7.0}, {"seconds": 5, "until": 7.0}):
+        with pytest.raises(TypeError):
+            context.defer(**wrong)
+    with pytest.raises(TypeError, match="how long to sleep"):
+        asyncio.run(context.sleep())
+    with pytest.raises(ValueError, match="has no time zone"):
+        context.defer(until=datetime(2027, 1, 15))

@@ -23,7 +23,14 @@ from treadle.testing import Scripted
 
 FORMATS = Path(__file__).parent / "formats"
 HOMES = sorted(path.parent.name for path in FORMATS.glob("*/treadle.sql"))
-STATUSES = {"answered": "answered", "nested": "answered", "waiting": "waiting", "killed": "open", "secret": "answered"}
+STATUSES = {
+    "answered": "answered",
+    "nested": "answered",
+    "waiting": "waiting",
+    "killed": "open",
+    "secret": "answered",
+    "asleep": "waiting",
+}
 SECRET = "postgres://ann:correct-horse-battery@db.example/shop"
 ordered: list[int] = []
 
@@ -97,7 +104,7 @@ async def at_the_time(home):
 
 def test_every_format_that_there_has_been_is_here():
     numbers = {int((FORMATS / name / "treadle.sql").read_text().rstrip().rpartition("=")[2][:-1]) for name in HOMES}
-    assert numbers == {1, 2, 4, SCHEMA_VERSION}  # there has been no 3
+    assert numbers == {1, 2, 4, 5, SCHEMA_VERSION}  # there has been no 3
 
 
 def test_opening_a_home_migrates_it_and_says_so(folder, tmp_path):
@@ -153,6 +160,17 @@ def test_what_waits_is_answered_and_goes_on_to_its_end(home):
     approval, result = asyncio.run(story())
     assert (approval.name, approval.arguments) == ("order", {"item": "A-113", "count": 5})
     assert (result.stopped, result.output, ordered) == ("answered", "Five are on their way.", [5])
+
+
+def test_what_waits_for_an_event_goes_on_with_it(name, home):
+    async def story():
+        services = await at_the_time(home)
+        await Runs(services).send_event("delivered", "yes", key="7")
+        return await shop("It has come.").wake_due(journal=services)
+
+    if "asleep" in (FORMATS / name / "treadle.sql").read_text():
+        (woken,) = asyncio.run(story())
+        assert (woken.output, woken.calls[0].result.content) == ("It has come.", "yes")
 
 
 def test_a_call_whose_process_died_is_asked_about_and_never_repeated(home):

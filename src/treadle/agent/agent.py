@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing
+from contextlib import AbstractContextManager, aclosing, suppress
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from weakref import WeakSet
 
@@ -20,13 +20,13 @@ from treadle.agent.arguments import (
 from treadle.agent.output import OutputMode, choose_output
 from treadle.agent.override import AgentChanges, Override, find_override, use_override
 from treadle.core.calls import Settling
-from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.errors import RunNotFound, RunTaken, SettingsError
 from treadle.core.events import Event, RunEnded
 from treadle.core.grants import Scope
 from treadle.core.media import Prompt
 from treadle.core.messages import Message
 from treadle.core.requests import Options, merge_options
-from treadle.core.seams import Journal, Model, Policy, Toolset, Watcher
+from treadle.core.seams import Journal, Model, Policy, Toolset, WaitStore, Watcher
 from treadle.dialects import auto_dialect
 from treadle.engine.engine import Engine
 from treadle.engine.result import OutputT, RunResult
@@ -330,7 +330,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
         limits: Limits | None = None,
         tools: "Iterable[ToolFunction[DepsT_contra] | Toolset]" = (),
     ) -> RunResult[OutputT]:
-        """Resume a run after a crash, a restart or an approval, also in another process than it started in.
+        """Resume a run after a crash, a restart, a wait or an approval, also in another process than it started in.
 
         Arguments that were given for this run alone have to be given again.
         """
@@ -348,6 +348,29 @@ class Agent(Generic[DepsT_contra, OutputT]):
     def resume_sync(self, run_id: str, **how: Unpack[ResumeOptions[DepsT_contra]]) -> RunResult[OutputT]:
         """Call `resume` from synchronous code."""
         return _run_in_new_loop(lambda: self.resume(run_id, **how))
+
+    async def wake_due(
+        self,
+        *,
+        journal: bool | Journal | Services = True,
+        most: int = 100,
+        deps: DepsT_contra = None,
+        credentials: Mapping[str, str] | None = None,
+        watchers: Sequence[Watcher] = (),
+    ) -> list[RunResult[OutputT]]:
+        """Resume this agent's runs whose time to wait is over, or whose event has come: at most so many, one after the other.
+
+        Any number of processes may do so: each run goes on in one of them. Returns the results of those that went on here.
+        """
+        engine = self._engine_for(journal)
+        services, caller = engine.services, Caller("", self._deps_of(deps), credentials or {}, watchers)
+        if services.waits is None:
+            raise SettingsError("Only runs in a database can wait; give the journal that they are stored in.")
+        results: list[RunResult[OutputT]] = []
+        for due in await services.waits.due(services.clock(), most, agent=self.name):
+            with suppress(RunTaken):  # another process was quicker
+                results.append(await engine.resume(due.run_id, caller=replace(caller, user=due.user), wakes=True))
+        return results
 
     async def approvals(self, run_id: str, *, journal: bool | Journal | Services | None = None) -> list[Approval]:
         """Return the approvals that a run is waiting for."""
@@ -633,7 +656,17 @@ def _end_watch(watch: Watch, done: "asyncio.Task[Any]") -> None:
 
 
 def _services_of(journal: Journal) -> Services:
-    return Services(journal, cache=MemoryCache(), results=MemoryResults(), blobs=PROCESS_BLOBS)
+    return Services(journal, cache=MemoryCache(), results=MemoryResults(), blobs=PROCESS_BLOBS, waits=_waits_of(journal))
+
+
+def _waits_of(journal: Journal) -> WaitStore | None:
+    """Return the waits of a journal in a database; None for any other journal."""
+    database = getattr(journal, "database", None)
+    if database is None:
+        return None
+    from treadle.stores.waits import DatabaseWaits  # few agents need it
+
+    return DatabaseWaits(database)
 
 
 def _make_handoffs(owner: str, handoffs: "Iterable[Agent[Any, Any] | Handoff]") -> "HandoffToolset | None":

@@ -216,6 +216,16 @@ def _answer_options(command: CommandParser) -> None:
     _json_option(command)
 
 
+def _event_options(command: CommandParser) -> None:
+    command.add_argument("name", metavar="NAME", help="the event's name")
+    command.add_argument("value", metavar="VALUE", nargs="?", help="its value: JSON, or any other text (default: null)")
+    command.add_argument("--key", metavar="KEY", default="", help="which of several events of this name")
+    command.add_argument("--sender", metavar="NAME", default="", help="who sends it")
+    own = "the value is the user's own words; otherwise it is untrusted content"
+    command.add_argument("--from-user", action="store_true", help=own)
+    _json_option(command)
+
+
 def _permissions_options(command: CommandParser) -> None:
     _permissions_list_options(command)
     command.set_defaults(json=False)
@@ -515,6 +525,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "say what happened to a call whose process was killed",
         "`treadle resume` then continues the run.",
         _settle_options,
+    ),
+    (
+        "event",
+        "send an event to the calls that wait for it",
+        "A server or a worker then continues its runs; `treadle resume` continues any other.",
+        _event_options,
     ),
     ("fork", "create a new run from the first entries of another", "It isn't resumed yet.", _fork_options),
     (

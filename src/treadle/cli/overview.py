@@ -39,6 +39,7 @@ GROUPS: tuple[Group, ...] = (
             ("approve, deny", "answer a call that waits for approval"),
             ("permissions", "list and revoke what is allowed without asking"),
             ("memory", "list, show or delete notes of earlier conversations"),
+            ("event", "send an event to the calls that wait for it"),
             ("settle", "say what happened to a call whose process was killed"),
             ("resume, fork", "continue a run, or start a new one from its first entries"),
             ("audit, stats", "list and verify the audit log; usage statistics"),

@@ -134,6 +134,35 @@ class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=
     about: str = ""
 
 
+class WaitRequest(Struct, frozen=True, omit_defaults=True):
+    """What a tool waits for: `seconds` from now on, or `until` a time; or an event, for so long at most.
+
+    A tool that returns one has no result yet: that is the time at which the wait is over, or the value of the event.
+    """
+
+    seconds: float | None = None
+    until: float | None = None
+    event: str = ""
+    key: str = ""
+
+
+class Wait(Struct, frozen=True, omit_defaults=True):
+    """What a call waits for: a time (seconds since 1970), or an event until that time; `until` is None where there is no end."""
+
+    until: float | None = None
+    event: str = ""
+    key: str = ""
+    seconds: float | None = None  # as requested, where that was from the beginning of the wait on
+
+
+class Delivery(Struct, frozen=True, omit_defaults=True):
+    """The value of an event that a call waited for, and who sent it. Where that isn't the user, the value is untrusted."""
+
+    value: Any = None
+    sender: str = ""
+    from_user: bool = False
+
+
 class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):
     """The call may run. `by` names the rule, limit or person that decided."""
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Media, Result, Settling, Verdict
+from treadle.core.calls import Call, Media, Result, Settling, Verdict, Wait
 from treadle.core.errors import JournalDamaged
 from treadle.core.grants import Grant, GrantTerms
 from treadle.core.messages import ContextItem, Message, Part, ReplyPart, Summary, Text
@@ -200,7 +200,7 @@ class Returned(_Entry, frozen=True, tag="returned"):
     `kept` where the whole of a shortened result is, `revealed` which tools it showed the model, `final` that its arguments
     are the answer of the run, or `output` is, where a function or a validator made another one of them. `rejected` says that it
     is an answer that was rejected, `about` has the call in the background whose result it has. `handoff` is the agent that goes
-    on with the run after this round.
+    on with the run after this round. `waited` says that the call had been waiting for a time or an event (`Awaited`).
     """
 
     result: Result
@@ -214,6 +214,25 @@ class Returned(_Entry, frozen=True, tag="returned"):
     output: dict[str, Any] | str | None = None
     rejected: bool = False
     handoff: str = ""
+    waited: bool = False
+
+
+class Awaited(_Entry, frozen=True, tag="awaited"):
+    """A call waits for a time or an event: its result follows then.
+
+    With `within`, it is a wait in the middle of a tool's work: `within` is the tool's own call, which is carried out anew once
+    the wait is over.
+    """
+
+    call_id: str
+    wait: Wait
+    within: str = ""
+
+
+class Woken(_Entry, frozen=True, tag="woken"):
+    """A wait in the middle of a tool's work is over. `result` has the event's value, or that none came in time."""
+
+    result: Result
 
 
 class Noted(_Entry, frozen=True, tag="noted"):
@@ -270,7 +289,7 @@ class Finished(_Entry, frozen=True, tag="finished"):
     `output` is the structured answer, an object; or a text that was accepted in its place. `limit` is the field of `Limits` that it
     stopped at. `ungrounded` are the values of `text` that nothing vouches for, also after it was asked for again. A turn that was
     `interrupted` is cancelled for now: its calls are left as they are, and it can be resumed. `running` has the calls that were cut
-    off then, and the seconds that each had taken.
+    off then, and the seconds that each had taken. One that waits and is `asleep` waits for a time or an event, and for no person.
     """
 
     stopped: Stopped
@@ -282,6 +301,7 @@ class Finished(_Entry, frozen=True, tag="finished"):
     ungrounded: tuple[UngroundedValue, ...] = ()
     interrupted: bool = False
     running: dict[str, float] = {}
+    asleep: bool = False
 
     @property
     def resumable(self) -> bool:
@@ -305,6 +325,8 @@ Entry = (
     | Unclear
     | Settled
     | Returned
+    | Awaited
+    | Woken
     | Noted
     | Shortened
     | Compacted

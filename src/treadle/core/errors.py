@@ -25,13 +25,16 @@
     │   └── WrongKey             encrypted with a key that isn't here
     ├── ContextNotFound          what a conversation is to be about isn't there, or isn't this person's
     ├── ApprovalError            nothing to answer, expired, not what was asked, or other arguments than were shown
+    ├── EventError               an event that can't be sent
+    │   └── EventNotAwaited      no call waits for it
     └── RunStopped               raised by `result.output` of a run that has no answer; `result` is that result
-        ├── RunWaiting           a call of it waits for a person
+        ├── RunWaiting           a call of it waits for a person, a time or an event
         ├── LimitReached         it stopped at a limit
         ├── RunCancelled
         └── RunFailed
 
-What a *model* did wrong is never one of these: it gets a result with a problem. `ToolProblem` is for authors of tools.
+What a *model* did wrong is never one of these: it gets a result with a problem. `ToolProblem` is for authors of tools; what they
+wait for and doesn't come is an `EventTimeout`, which is one.
 """
 
 from typing import Any, ClassVar
@@ -154,6 +157,14 @@ class ApprovalError(TreadleError):
     """Nothing to answer, expired, not what was asked, or other arguments than were shown."""
 
 
+class EventError(TreadleError):
+    """An event that can't be sent: its name, key or value isn't valid."""
+
+
+class EventNotAwaited(EventError):
+    """No call waits for this event."""
+
+
 class RunStopped(TreadleError):
     """A run has no answer: it waits, or ended without one. `result` is its `RunResult`."""
 
@@ -163,7 +174,7 @@ class RunStopped(TreadleError):
 
 
 class RunWaiting(RunStopped):
-    """A run waits for a person: `result.approvals` are the calls in question."""
+    """A run waits: for a person (`result.approvals` are the calls in question), for a time, or for an event."""
 
 
 class LimitReached(RunStopped):
@@ -194,3 +205,7 @@ class ToolProblem(Exception):
         self.words = str(words)
         self.quote = quote
         self.data = data
+
+
+class EventTimeout(ToolProblem):
+    """An event that a tool waited for hasn't come in time."""

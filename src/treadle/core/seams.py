@@ -7,17 +7,18 @@ Policy     guard/       allow, deny or ask
 Journal    stores/      memory, SQLite, PostgreSQL; so are Audit, Cache and ResultStore
 Blobs      stores/      memory, files
 GrantStore stores/      a file
+WaitStore  stores/      the table of waits in the journal's database
 Embedder   retrieval/   embeddings: builtin, endpoint, hashed
 Watcher                 any callable
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from treadle.core.calls import Call, Preview, Verdict, Written
+from treadle.core.calls import Call, Delivery, Preview, Verdict, Written
 from treadle.core.context import RunContext
 from treadle.core.entries import Entry
 from treadle.core.events import Event
@@ -310,3 +311,30 @@ class Embedder(Protocol):
 
 
 Watcher = Callable[[Event], None]
+
+
+class DueRun(Struct, frozen=True):
+    """A top-level run that waits, and when a call of it goes on; `user` is whom it acts for."""
+
+    run_id: str
+    due: float
+    user: str = ""
+
+
+class WaitStore(Protocol):
+    """The calls that wait for a time or an event, and the events that have come for them.
+
+    What waits is written by the journal, with its entries.
+    """
+
+    async def deliveries(self, run_id: str) -> Mapping[str, Delivery]:
+        """Return the events that have come for a run's waiting calls, by the calls' ids."""
+        ...
+
+    async def deliver(self, event: str, key: str, delivery: Delivery, now: float) -> list[str]:
+        """Store an event for the calls that wait for it; return their top-level runs, which are due now."""
+        ...
+
+    async def due(self, now: float, most: int, *, agent: str = "") -> Sequence[DueRun]:
+        """Return the top-level runs that are due, the longest first; of one agent, if it is given."""
+        ...

@@ -26,6 +26,7 @@ def record_result(run: LiveRun, state: CallState, call: Call, came: CallOutcome,
         output=came.output,
         rejected=came.rejected,
         handoff=came.handoff,
+        waited=state.wait is not None,
         at=run.now(),
     )
     result = _mask_result(run, came.result)

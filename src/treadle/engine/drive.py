@@ -32,6 +32,7 @@ from treadle.loop.decide import (
     ReadOutput,
     Recover,
     Shorten,
+    Sleep,
     Step,
     WaitForPerson,
     decide,
@@ -40,6 +41,10 @@ from treadle.loop.decide import (
 
 async def drive(run: LiveRun) -> None:
     """Run the turn to its end, to where it waits for a person, or to where it is handed off to another agent."""
+    if run.state.sleeping:
+        from treadle.engine.waiting import wake_calls  # few runs need it
+
+        await wake_calls(run)
     resume_background(run)
     agent = run.state.agent
     try:
@@ -88,6 +93,8 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
                 await _suspend_turn(run)
         case WaitForPerson():
             await _ask_people(run, step)
+        case Sleep():
+            await _suspend_turn(run)
         case Deliver():
             from treadle.engine.steering import deliver_messages  # few runs need it
 
@@ -113,10 +120,19 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
 
 async def _suspend_turn(run: LiveRun) -> None:
     await wait_background(run)
-    unclear = any(approval.unclear for approval in run.approvals())
-    reason = "A person has to report the outcome of a call." if unclear else "A person has to approve a call."
+    reason = _describe_suspension(run)
     said = text_of(run.state.parts).strip() or run.state.words  # the reply that made the call isn't in the history yet
-    run.finish("waiting", text=said, reason=reason)
+    run.finish("waiting", text=said, reason=reason, asleep=not run.approvals())
+
+
+def _describe_suspension(run: LiveRun) -> str:
+    approvals = run.approvals()
+    if not approvals:
+        from treadle.engine.waiting import describe_waits  # few runs need it
+
+        return describe_waits(run)
+    unclear = any(approval.unclear for approval in approvals)
+    return "A person has to report the outcome of a call." if unclear else "A person has to approve a call."
 
 
 async def _ask_people(run: LiveRun, step: WaitForPerson) -> None:

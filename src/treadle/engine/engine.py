@@ -78,12 +78,17 @@ class Engine:
             return await self._run_task(run, resumed=False)
 
     async def resume(
-        self, run_id: str, *, caller: Caller = ANONYMOUS, parent: LiveRun | None = None, within: str = ""
+        self, run_id: str, *, caller: Caller = ANONYMOUS, parent: LiveRun | None = None, within: str = "", wakes: bool = False
     ) -> RunResult[Any]:
-        """Resume a run: after a crash, a restart, an approval, a failure, an interruption. A finished one is returned as it is."""
+        """Resume a run: after a crash, a restart, an approval, a failure, an interruption. A finished one is returned as it is.
+
+        With `wakes`, it has to be a run that waits: another process that wakes it at the same time may have gone on with it.
+        """
         with self._enter_run(run_id, caller, parent, within) as run:
             _replay_journal(run, await self._read(run_id))
             _check_parent(run, parent)
+            if wakes and (run.state.finished is None or run.state.finished.stopped != "waiting"):
+                raise RunTaken(f"Run {run_id} doesn't wait any more: another process has gone on with it.")
             if run.state.finished is not None and not run.state.finished.resumable:
                 return self._result(run)
             run.record(Resumed(at=run.now()))
@@ -351,8 +356,10 @@ def _continue_run(run: LiveRun, entries: list[Entry], history: Sequence[Any] = (
     _replay_journal(run, entries)
     if entries and history:
         raise SettingsError(f"Run {run.id} has a history already: leave `history` out, or begin a new run with it.")
-    if entries and (run.state.finished is None or run.state.finished.stopped == "waiting"):
-        why = "isn't over" if run.state.finished is None else "waits for a person's answer"
+    finished = run.state.finished
+    if entries and (finished is None or finished.stopped == "waiting"):
+        waits = "waits for a time or an event" if finished is not None and finished.asleep else "waits for a person's answer"
+        why = "isn't over" if finished is None else waits
         raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")
     if run.state.finished is not None and run.state.finished.interrupted:
         run.close_calls()  # something else is said than to go on

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.core.calls import Result
-from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped, UngroundedValue
+from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped, UngroundedValue, Woken
 from treadle.core.errors import SettingsError
 from treadle.core.grants import Grant
 from treadle.core.requests import Usage
@@ -19,6 +19,7 @@ from treadle.loop.state import CallState, RunState, apply_entry
 
 MAX_PENDING_WRITES = 64  # writes under way before the run waits for the disk
 CANCELLED = "Cancelled before it ran."
+CANCELLED_WAITING = "Cancelled while it was waiting for its result; its work had been done."
 CANCELLED_READING = "Cancelled while it was running."
 CANCELLED_RUNNING = "Cancelled while it was running; it may have taken effect."
 
@@ -97,13 +98,14 @@ class JournaledRun:
         limit: str = "",
         usage: Usage | None = None,
         ungrounded: tuple[UngroundedValue, ...] = (),
+        asleep: bool = False,
     ) -> None:
         """End the turn. What goes on in the background ends with it, unless it waits for a person."""
         for call in self.state.inner:
             if call.background and call.result is None and stopped != "waiting":
                 self._record_cancelled(call)
         end = Finished(stopped=stopped, text=text, output=output, reason=reason, limit=limit, usage=usage or Usage(), at=self.now())
-        self.record(replace(end, ungrounded=ungrounded) if ungrounded else end)
+        self.record(replace(end, ungrounded=ungrounded, asleep=asleep) if ungrounded or asleep else end)
 
     def finish_cancelled(self) -> None:
         """End the turn because it was cancelled: every requested call still gets its one result."""
@@ -123,6 +125,9 @@ class JournaledRun:
         """Give every call that has no result one that says that it was cancelled."""
         if self.state.reply_open:
             self.record(Replied(parts=(), finish="broken", at=self.now()))
+        for call in self.state.sleeping:
+            if call.verdict is None:
+                self.record(Woken(result=Result(call.id, call.name, CANCELLED, "cancelled"), at=self.now()))
         for call in (*self.state.calls, *self.state.background):
             if call.result is None:
                 self._record_cancelled(call)
@@ -130,8 +135,8 @@ class JournaledRun:
     def _record_cancelled(self, call: CallState) -> None:
         seconds = self._seconds_taken(call)
         words = CANCELLED_RUNNING if call.attempts else CANCELLED if seconds is None else CANCELLED_READING
-        result = Result(call.id, call.name, words, "cancelled")
-        self.record(Returned(result=result, seconds=seconds or 0.0, at=self.now()))
+        result = Result(call.id, call.name, CANCELLED_WAITING if call.sleeps else words, "cancelled")
+        self.record(Returned(result=result, seconds=seconds or 0.0, waited=call.sleeps, at=self.now()))
 
     def _seconds_taken(self, call: CallState) -> float | None:
         """Return how long a call had been running that was cut off; None where it wasn't, as far as that is known."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Verdict
+from treadle.core.calls import Call, Verdict, WaitRequest
 from treadle.core.context import RunContext
 from treadle.core.events import Event, PathStep
 from treadle.core.seams import Situation, Toolset
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CallWithin = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Progress = Callable[[str], None]
+WaitWithin = Callable[[WaitRequest], Awaitable[Any]]
 
 # An id that could be one of a tool's own calls (`c1.2` is the second of `c1`) would be two calls at once.
 _PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
@@ -199,6 +200,7 @@ class LiveRun(JournaledRun):
         within: CallWithin | None = None,
         progress: Progress | None = None,
         seal: str = "",
+        wait: WaitWithin | None = None,
     ) -> RunContext[Any]:
         """Return the context of a tool call."""
         return RunContext(
@@ -217,6 +219,7 @@ class LiveRun(JournaledRun):
             parts=self.state.parts,
             call=within,
             progress=progress,
+            wait=wait,
             run=self,
         )
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, ProblemKind, Result
+from treadle.core.calls import Call, ProblemKind, Result, WaitRequest
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.requests import Usage
@@ -63,17 +63,26 @@ class Transfer(Struct, frozen=True):
 
 
 class Suspended(Exception):
-    """A call can't continue before a person has answered; it is resumed then."""
+    """A call can't continue before a person has answered, or a wait is over; it is resumed then."""
 
     def __init__(self, approvals: tuple[Approval, ...]) -> None:
-        super().__init__("waiting for a person")
+        super().__init__("waiting for a person, a time or an event")
         self.approvals = approvals
+
+
+class DeferredResult(Exception):
+    """A tool has done its work, and its result comes later."""
+
+    def __init__(self, request: WaitRequest) -> None:
+        super().__init__("the result comes later")
+        self.request = request
 
 
 async def run_call(
     run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None, *, whole: bool
 ) -> CallOutcome:
-    """Run one call, once. Never raises for what the tool does, only for what the run has to know (`Suspended`, cancellation).
+    """Run one call, once. Never raises for what the tool does, only for what the run has to know (`Suspended`, `DeferredResult`,
+    cancellation).
 
     `left` are the seconds that are left for it; None if unlimited.
     """
@@ -86,11 +95,11 @@ async def run_call(
             kept, reused = await fetch_cached(run, tool, call, lambda: _cacheable_content(run, tool, call, context, left))
             return await _limit_size(run, tool, call, unpack_content(kept), reused=reused, whole=whole)
         value = await _run_with_effects(run, tool, call, context, left)
-    except (Suspended, asyncio.CancelledError):
+    except (Suspended, DeferredResult, asyncio.CancelledError):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
         retries = call_retry_policy(tool, error, context.attempt) if isinstance(error, Exception) else None
-        return replace(_problem_outcome(run, tool, call, error, may_retry=retries is not None), retries=retries)
+        return replace(problem_outcome(run, tool, call, error, may_retry=retries is not None), retries=retries)
     return await value_to_outcome(run, tool, call, value, whole=whole)
 
 
@@ -147,6 +156,13 @@ class _CallTimeout(Exception):
 
 
 async def _call_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
+    value = await _call_in_time(run, tool, call, context, left)
+    if isinstance(value, WaitRequest):
+        raise DeferredResult(value)
+    return value
+
+
+async def _call_in_time(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
     if left is None:
         return await run.toolset.call(call, context)
     task = asyncio.ensure_future(run.toolset.call(call, context))
@@ -199,7 +215,7 @@ async def _limit_size(
     return CallOutcome(result, cached=reused, kept=kept, usage=usage)
 
 
-def _problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, *, may_retry: bool = False) -> CallOutcome:
+def problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, *, may_retry: bool = False) -> CallOutcome:
     """Return an error described for the model; the traceback is for the developer's log, unless the call is tried again."""
     kind: ProblemKind = "raised"
     if isinstance(error, ToolProblem):

@@ -10,8 +10,9 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from treadle.core.calls import Allow, Call, Deny, Result
+from treadle.core.calls import Allow, Call, Deny, Result, WaitRequest
 from treadle.core.context import RunContext
 from treadle.core.entries import Called, Judged, Started
 from treadle.core.errors import ToolProblem
@@ -31,7 +32,7 @@ from treadle.engine.interrupted_calls import (
 )
 from treadle.engine.judge import describe_misfit, judge_call, judge_written
 from treadle.engine.live import LiveRun
-from treadle.engine.outcome import CallOutcome, Suspended, call_timeout, run_call
+from treadle.engine.outcome import CallOutcome, DeferredResult, Suspended, call_timeout, problem_outcome, run_call
 from treadle.engine.result_cache import invalidate_after
 from treadle.engine.telemetry import call_span
 from treadle.guard.policy import digest_arguments
@@ -158,12 +159,43 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
             run.suspended[call.id] = suspended.approvals
             del run.began[call.id]
             return
+        except DeferredResult as deferred:
+            came = await _defer(run, state, tool, call, deferred.request)
+            if came is None:
+                del run.began[call.id]
+                return
         left = None if timeout is None else timeout - (perf_counter() - began)
         if not await _wait_for_next_try(run, came, attempt, left):
             break
     del run.began[call.id]
+    came = _with_event_trust(run, state, came)
     if not state.background or _get_call(run, call.id).result is None:  # else the turn has ended, and cancelled it
         record_result(run, state, call, came, perf_counter() - began)
+
+
+async def _defer(run: LiveRun, state: CallState, tool: Tool, call: Call, request: WaitRequest) -> CallOutcome | None:
+    """Have a call wait for its result; return that where it has one already."""
+    from treadle.engine.waiting import defer_call  # few runs need it
+
+    try:
+        return await defer_call(run, state, call, request)
+    except RuntimeError as error:
+        return problem_outcome(run, tool, call, error)
+
+
+async def _wait_within(run: LiveRun, outer: CallState, request: WaitRequest) -> Any:
+    from treadle.engine.waiting import wait_within  # few runs need it
+
+    return await wait_within(run, outer, request)
+
+
+def _with_event_trust(run: LiveRun, state: CallState, came: CallOutcome) -> CallOutcome:
+    """Return the outcome of a tool that has waited for an event: untrusted where the event is."""
+    if not run.state.inner:
+        return came
+    from treadle.engine.waiting import reads_untrusted_event  # few runs need it
+
+    return replace(came, result=replace(came.result, untrusted=True)) if reads_untrusted_event(run, state) else came
 
 
 def _start_background(run: LiveRun, state: CallState, call: Call) -> None:
@@ -184,7 +216,8 @@ def resume_background(run: LiveRun) -> None:
     """Have a task for each call in the background that isn't over: one that was interrupted is recovered."""
     for call in run.state.background:
         task = run.background.get(call.id)
-        if call.result is None and not call.waits and call.id not in run.suspended and (task is None or task.done()):
+        waits = call.waits or call.sleeps or call.id in run.suspended
+        if call.result is None and not waits and (task is None or task.done()):
             run.background[call.id] = asyncio.get_running_loop().create_task(_settle_background(run, call))
 
 
@@ -240,6 +273,7 @@ async def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call,
         attempt,
         within=lambda name, arguments: _call_within(run, state, name, arguments),
         progress=lambda text: _emit_progress(run, call.id, text),
+        wait=lambda request: _wait_within(run, state, request),
         seal="" if state.edited else state.seal,  # another call was shown than the person made of it
     )
 
@@ -356,6 +390,8 @@ async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
     while (inner := _get_call(run, call_id)).result is None and call_id not in run.suspended:
         if inner.interrupted:
             await _recover(run, inner)
+        elif inner.sleeps:
+            _suspend(run, outer, inner)
         elif not inner.waits:
             await _run_call(run, inner)
         elif not await _ask_about(run, inner):
@@ -368,9 +404,11 @@ def _suspend(run: LiveRun, outer: CallState, inner: CallState) -> None:
     """Suspend a call that waits for an answer: the tool is rerun when there is one, if it may be."""
     tool = run.catalog.find(outer.name)
     if tool is not None and recovery(tool.retry) == "again":
-        run.suspended[inner.id] = (run.approval(inner),)
+        run.suspended[inner.id] = (run.approval(inner),) if inner.waits else ()
     elif inner.unclear:
         record_unclear(run, inner)
+    elif inner.sleeps:
+        raise ToolProblem(f"The result of {inner.name} comes later, which {outer.name} can't wait for; call it directly.")
     else:
         raise ToolProblem(f"{inner.name} needs a person's approval, which can't be given inside of {outer.name}; call it directly.")
 

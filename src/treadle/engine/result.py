@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Result, Verdict
 from treadle.core.entries import (
     Approved,
+    Awaited,
     Called,
     Entry,
     Finished,
@@ -99,7 +100,7 @@ class RequestRecord(Struct, frozen=True):
 class RunResult(Generic[OutputT]):
     """How a turn ended.
 
-    stopped          "answered", "limit", "waiting" (for `approvals`), "cancelled", "failed"
+    stopped          "answered", "limit", "waiting" (for `approvals`, a time or an event), "cancelled", "failed"
     output           the answer; raises `RunStopped` where there is none: `RunWaiting`, `LimitReached`, `RunCancelled`, `RunFailed`
     output_or_none   the answer; None where there is none
     answer_at_limit  what the model answered when it reached a limit, from what it had by then; None where it didn't
@@ -190,6 +191,8 @@ class RunResult(Generic[OutputT]):
                 return RunFailed(self.reason, self)
 
     def _describe_wait(self) -> str:
+        if not self.approvals and any(isinstance(entry, Awaited) for entry in self.entries):
+            return f"{self.reason} `agent.wake_due()` continues it then, or `agent.resume({self.run_id!r})`."
         if not self.approvals:
             return f"{self.reason} `await agent.approvals({self.run_id!r})` lists what waits."
         first, more = self.approvals[0], len(self.approvals) - 1

@@ -14,7 +14,20 @@ from treadle.core.context import DepsT_co, RunContext
 from treadle.core.grants import ArgumentPattern, Patterns, Scope
 from treadle.core.messages import Message
 from treadle.core.requests import Options, Usage
-from treadle.core.seams import Audit, Blobs, Cache, Dialect, GrantStore, Journal, Model, Policy, ResultStore, Toolset, Watcher
+from treadle.core.seams import (
+    Audit,
+    Blobs,
+    Cache,
+    Dialect,
+    GrantStore,
+    Journal,
+    Model,
+    Policy,
+    ResultStore,
+    Toolset,
+    WaitStore,
+    Watcher,
+)
 from treadle.core.tool import Tool
 from treadle.guard.redaction import Redactor
 from treadle.loop.decide import TurnTerms
@@ -181,6 +194,7 @@ class Services(Struct, frozen=True):
     chance: Callable[[], float] = _random
     blobs: Blobs | None = None
     grants: GrantStore | None = None
+    waits: WaitStore | None = None
 
 
 class Caller(Struct, frozen=True):

@@ -67,6 +67,12 @@ class WaitForPerson(Struct, frozen=True):
     calls: tuple[CallState, ...]
 
 
+class Sleep(Struct, frozen=True):
+    """These calls wait for a time or an event, and there is nothing else to do: end the turn until then."""
+
+    calls: tuple[CallState, ...]
+
+
 class AwaitBackground(Struct, frozen=True):
     """The model is done, and these calls in the background aren't, or it doesn't know that they are: wait, and tell it."""
 
@@ -123,6 +129,7 @@ Step = (
     | CallTools
     | Recover
     | WaitForPerson
+    | Sleep
     | AwaitBackground
     | Deliver
     | Shorten
@@ -196,7 +203,8 @@ def _decide_calls(state: RunState) -> Step:
         return begin
     if state.reply_open:
         return CloseReply()
-    return WaitForPerson(tuple([call for call in (*state.calls, *state.inner) if call.waits]))
+    asked = tuple([call for call in (*state.calls, *state.inner) if call.waits])
+    return WaitForPerson(asked) if asked else Sleep(state.sleeping)
 
 
 def _decide_background(state: RunState) -> Step:

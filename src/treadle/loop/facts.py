@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Deny, ProblemKind, Written
 from treadle.core.entries import (
     Approved,
+    Awaited,
     Called,
     Compacted,
     Delivered,
@@ -35,6 +36,7 @@ from treadle.core.entries import (
     Started,
     Steered,
     Unclear,
+    Woken,
 )
 from treadle.core.requests import Usage
 
@@ -138,6 +140,8 @@ class _Folding:
             case Said() | Steered() | Delivered() | Informed() | Previewed() | Approved() | Started() | Unclear():
                 pass
             case Shortened() | Resumed():
+                pass
+            case Awaited() | Woken():  # a wait is no call; the call that waits returns
                 pass
             case _:
                 assert_never(entry)

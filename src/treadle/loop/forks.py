@@ -51,5 +51,6 @@ def _closing_entries(entries: Sequence[Entry], now: float) -> list[Entry]:
         return []
     closing = [Replied(parts=(), finish="broken", at=now)] if state.reply_open else []
     results = [Result(call.id, call.name, CUT, "cancelled") for call in state.calls if call.result is None]
-    returned = [Returned(result=result, at=now) for result in results]
+    sleeping = {call.id for call in state.sleeping}
+    returned = [Returned(result=result, waited=result.call_id in sleeping, at=now) for result in results]
     return [*closing, *returned, Finished(stopped="cancelled", text=state.words, reason=CLOSED, at=now)]

@@ -11,9 +11,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Allow, Ask, Call, Deny, Media, Result, Settling, Verdict, Written
+from treadle.core.calls import Allow, Ask, Call, Deny, Media, Result, Settling, Verdict, Wait, Written
 from treadle.core.entries import (
     Approved,
+    Awaited,
     Called,
     Compacted,
     Delivered,
@@ -36,6 +37,7 @@ from treadle.core.entries import (
     Started,
     Steered,
     Unclear,
+    Woken,
 )
 from treadle.core.grants import Grant, GrantTerms, Scope
 from treadle.core.messages import ContextItem, History, Message, Part, ReplyPart, Text, text_of
@@ -83,6 +85,7 @@ class CallState(Struct, frozen=True):
     within: str = ""
     background: bool = False  # the work of a call that has returned already
     told: bool = False  # the model knows that it has ended
+    wait: Wait | None = None  # for a time or an event
     result: Result | None = None
 
     @property
@@ -103,12 +106,18 @@ class CallState(Struct, frozen=True):
     @property
     def ready(self) -> bool:
         """Whether it may run and hasn't begun to."""
-        return self.result is None and self.attempts == 0 and (self.approved or isinstance(self.verdict, Allow))
+        is_open = self.result is None and self.wait is None and self.attempts == 0
+        return is_open and (self.approved or isinstance(self.verdict, Allow))
 
     @property
     def interrupted(self) -> bool:
         """Whether it was interrupted by a crash, and something can be done about that."""
-        return self.result is None and self.attempts > 0 and not self.unclear
+        return self.result is None and self.wait is None and self.attempts > 0 and not self.unclear
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether it waits for a time or an event."""
+        return self.result is None and self.wait is not None
 
 
 class RunState(Struct, frozen=True):
@@ -163,6 +172,11 @@ class RunState(Struct, frozen=True):
         return tuple([call for call in self.inner if call.background and not call.told])
 
     @property
+    def sleeping(self) -> tuple[CallState, ...]:
+        """The calls that wait for a time or an event."""
+        return tuple([call for call in (*self.calls, *self.inner) if call.sleeps])
+
+    @property
     def usage(self) -> Usage:
         """The usage of the whole run."""
         return self.before + self.spent.usage
@@ -189,6 +203,10 @@ def apply_entry(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one 
             changed = _returned(state, entry)
         case Called():
             changed = _called(state, entry)
+        case Awaited():
+            changed = _awaited(state, entry)
+        case Woken():
+            changed = _woken(state, entry)
         case Previewed():
             changed = _with_call(state, entry.call_id, preview=entry.text, seal=entry.seal)
         case Approved():
@@ -365,6 +383,20 @@ def _called(state: RunState, entry: Called) -> RunState:
     return replace(state, inner=(*state.inner, inner))
 
 
+def _awaited(state: RunState, entry: Awaited) -> RunState:
+    """Apply that a call waits. A wait in the middle of a tool's work is a call of its own."""
+    if not entry.within:
+        return _with_call(state, entry.call_id, wait=entry.wait)
+    name = "wait_for_event" if entry.wait.event else "sleep"
+    inner = CallState(entry.call_id, name, call=Call(entry.call_id, name, {}), within=entry.within, wait=entry.wait)
+    return replace(state, inner=(*state.inner, inner))
+
+
+def _woken(state: RunState, entry: Woken) -> RunState:
+    changed = _with_call(state, entry.result.call_id, result=entry.result)
+    return replace(changed, tainted=state.tainted or entry.result.untrusted)
+
+
 def _noted(state: RunState, entry: Noted) -> RunState:
     spent = _spending(state.spent, entry.usage)
     if entry.ungrounded:
@@ -532,7 +564,7 @@ def _returned(state: RunState, entry: Returned) -> RunState:
         changed = replace(changed, revealed=tuple(dict.fromkeys((*state.revealed, *entry.revealed))))
     if entry.usage.requests or entry.usage.calls:
         changed = replace(changed, spent=replace(state.spent, usage=state.spent.usage + entry.usage))
-    if result.problem in _FAILURES:
+    if result.problem in _FAILURES and not entry.waited:  # that an event didn't come isn't the tool's failure
         changed = replace(changed, spent=replace(changed.spent, failures=changed.spent.failures + 1))
     return _closed(changed)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
+from treadle.core.entries import Awaited, Entry, Finished, Opened, Resumed, Returned, Said, Woken, decode, encode
 from treadle.core.errors import JournalError, RunNotFound, RunTaken
 from treadle.guard.redaction import Redactor
 from treadle.stores.database import Connection, Database
@@ -32,7 +32,8 @@ class RunInfo(Struct, frozen=True):
 class JournalQuery(Struct, frozen=True):
     """Filter for a list of runs: by status, by agent, by words in the title, and from a cursor on.
 
-    `before` is where the previous page ended, as `cursor_of` returns it.
+    `before` is where the previous page ended, as `cursor_of` returns it. With `asks`, runs that wait only for a time or an event
+    are left out.
     """
 
     search: str = ""
@@ -40,6 +41,7 @@ class JournalQuery(Struct, frozen=True):
     agent: str = ""
     before: tuple[float, str] | None = None
     limit: int = 50
+    asks: bool = False
 
 
 def cursor_of(run: RunInfo) -> tuple[float, str]:
@@ -272,6 +274,8 @@ def _to_sql(wanted: JournalQuery, like: str) -> tuple[str, list[object]]:
         escaped = _ESCAPED.sub(r"!\g<0>", word)
         clauses.append(f"(title {like} ? ESCAPE '!' OR run_id = ?)")
         values += [f"%{escaped}%", word]
+    if wanted.asks:
+        clauses.append("NOT EXISTS (SELECT 1 FROM waits WHERE waits.root = runs.run_id AND waits.asks = 0)")
     if wanted.before is not None:
         clauses.append("(updated_at, run_id) < (?, ?)")
         values += wanted.before
@@ -354,6 +358,21 @@ def _insert(
             "UPDATE runs SET status = ?, updated_at = ?, title = coalesce(nullif(title, ''), ?) WHERE run_id = ?",
             (status, entries[-1].at, _derive_title(entries, hiding.redactor), run_id),
         )
+    if any(map(_concerns_waits, entries)):
+        from treadle.stores.waits import write_waits  # few runs need it
+
+        write_waits(connection, run_id, entries)
+
+
+def _concerns_waits(entry: Entry) -> bool:
+    """Return whether an entry begins or ends a wait, or all waits of a turn."""
+    match entry:
+        case Returned():
+            return entry.waited
+        case Finished():
+            return entry.stopped == "waiting" or not entry.resumable
+        case _:
+            return isinstance(entry, Awaited | Woken)
 
 
 def open_run(connection: Connection, run_id: str, entries: Sequence[Entry], cipher: Cipher) -> None:

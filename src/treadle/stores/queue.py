@@ -90,6 +90,17 @@ class RunQueue:
         """Put a run into the queue; one that is in it already will be continued once more."""
         await self._database.submit(lambda connection: self._put(connection, place))
 
+    async def add_once(self, place: QueuePosition) -> bool:
+        """Put a run into the queue; return False where it is in it already."""
+
+        def added(connection: Connection) -> bool:
+            if connection.execute("SELECT 1 FROM queue WHERE run_id = ?", (place.run_id,)).fetchone() is not None:
+                return False
+            self._put(connection, place)
+            return True
+
+        return await self._database.submit(added)
+
     def _put(self, connection: Connection, place: QueuePosition) -> None:
         now = self._time(connection)
         last = connection.execute(_LAST, (now, now + TICK)).fetchone()[0]

@@ -28,7 +28,7 @@ INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
 """
 
 
-SCHEMA_VERSION = 5  # a file of an older one gets what it lacks
+SCHEMA_VERSION = 6  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for whoever else has the file locked
 STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
@@ -88,6 +88,12 @@ INSERT OR IGNORE INTO queue_gate VALUES (1);
 CREATE TABLE IF NOT EXISTS schedules (
     name TEXT PRIMARY KEY, cron TEXT NOT NULL, zone TEXT NOT NULL, wanted TEXT NOT NULL, at REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS waits (
+    root TEXT NOT NULL, run_id TEXT NOT NULL, call_id TEXT NOT NULL, due REAL, event TEXT NOT NULL, key TEXT NOT NULL, value TEXT,
+    asks INTEGER NOT NULL, PRIMARY KEY (root, run_id, call_id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS waits_by_time ON waits (due) WHERE due IS NOT NULL;
+CREATE INDEX IF NOT EXISTS waits_by_event ON waits (event, key) WHERE event <> '';
 """
 
 # The first files have a row for each line of the journal.

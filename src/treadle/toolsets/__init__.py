@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
     from treadle.toolsets.project_guide import ProjectGuide
     from treadle.toolsets.skills import Skills
+    from treadle.toolsets.reminders import reminder_toolset
     from treadle.toolsets.wrappers import (
         CombinedToolset,
         LazyToolset,
@@ -49,6 +50,7 @@ _HOMES = {
     "openapi_tools": "treadle.toolsets.openapi.toolset",
     "prefixed": "treadle.toolsets.wrappers",
     "prepared": "treadle.toolsets.dynamic",
+    "reminder_toolset": "treadle.toolsets.reminders",
     "renamed": "treadle.toolsets.wrappers",
     "untrusted": "treadle.toolsets.wrappers",
     "with_cache": "treadle.toolsets.wrappers",
@@ -76,6 +78,7 @@ __all__ = [
     "openapi_tools",
     "prefixed",
     "prepared",
+    "reminder_toolset",
     "renamed",
     "untrusted",
     "with_cache",

@@ -37,10 +37,11 @@ Outcome = Literal[
 
 
 class AdvanceResult(Struct, frozen=True):
-    """How far a run was advanced, and why not further."""
+    """How far a run was advanced, and why not further. One that is `asleep` waits for a time or an event, and for no person."""
 
     outcome: Outcome
     why: str = ""
+    asleep: bool = False
 
 
 async def advance_run(home: Home, lease: Lease, models: WorkerModels) -> AdvanceResult:
@@ -99,7 +100,7 @@ async def _resume_run(home: Home, journal: FencedJournal, run_id: str, models: W
     async with open_agent(order, home, user, models) as agent:
         kept = replace(home.services(), journal=journal)
         result = await agent.resume(run_id, journal=kept, user=user)
-    return AdvanceResult(result.stopped, result.reason)
+    return AdvanceResult(result.stopped, result.reason, result.stopped == "waiting" and not result.approvals)
 
 
 def count_futile_attempts(entries: Sequence[Entry]) -> int:

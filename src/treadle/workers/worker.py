@@ -17,6 +17,7 @@ from treadle.workers.dispatcher import Dispatcher, LocalDispatcher, WorkerOption
 from treadle.workers.executor import AdvanceResult, advance_run
 from treadle.workers.run_spec import WorkerModels
 from treadle.workers.schedules import start_due_runs
+from treadle.workers.waking import DueRuns
 
 OnLine = Callable[[str], None]
 
@@ -27,6 +28,7 @@ OUTCOME_TEXTS = {
     "answered": "answered",
     "limit": "answered at a limit",
     "waiting": "waits for a person: treadle approve {}",
+    "asleep": "waits for a time or an event",
     "cancelled": "cancelled",
     "failed": "failed",
     "fenced": "given up",
@@ -68,6 +70,7 @@ class Worker:
         self._schedules = Schedules(home.database, self._queue)
         self._dispatcher = dispatcher or make_dispatcher(home, self._queue, terms, self.holder)
         self._models = WorkerModels()
+        self._waking = DueRuns(home, self._queue)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Execute runs until `stop`; then release those that are active, for other workers to continue."""
@@ -138,14 +141,14 @@ class Worker:
     async def _run_schedules(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             try:
-                for run_id in await start_due_runs(self._schedules):
+                for run_id in [*await start_due_runs(self._schedules), *await self._waking.queue_due_runs()]:
                     self._tell(f"{run_id} was due and is queued")
             except JournalError as error:
                 log.error("Schedules couldn't be looked at: %s", error)
-            await wait_for_poll(stop, SCHEDULE_POLL_SECONDS)
+            await wait_for_poll(stop, await self._waking.seconds_to_next(SCHEDULE_POLL_SECONDS))
 
 
 def _format_outcome(sent: DispatchedRun, done: AdvanceResult) -> str:
-    words = OUTCOME_TEXTS[done.outcome].format(sent.run_id)
+    words = OUTCOME_TEXTS["asleep" if done.asleep else done.outcome].format(sent.run_id)
     why = done.why if done.outcome in ("failed", "fenced", "left") else ""
     return f"{words}: {why.rstrip('.')}" if why else words

@@ -29,7 +29,8 @@ def main(checkout: Path, out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         env = {"PATH": os.environ["PATH"], "HOME": folder, "TREADLE_HOME": str(home), "PYTHONPATH": str(checkout / "src")}
-        for story in STORIES if (checkout / "src/treadle/app").exists() else ("written",):
+        has_agents = any((checkout / "src/treadle" / name).exists() for name in ("app", "agent"))
+        for story in STORIES if has_agents else ("written",):
             subprocess.run([sys.executable, __file__, "--story", story], env=env, check=story != "killed")
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
@@ -71,8 +72,14 @@ def literal(value: object) -> str:
 # what happens in the home
 
 
+def scripted(*says: Any) -> Any:
+    from treadle.models.scripted import Scripted
+
+    return Scripted(*says)
+
+
 def agent(*says: Any, dies: bool = False) -> Any:
-    from treadle import Agent, Scripted, allow, ask, tool
+    from treadle import Agent, allow, ask, tool
 
     @tool(effect="read")
     def stock(item: str) -> int:
@@ -86,7 +93,7 @@ def agent(*says: Any, dies: bool = False) -> Any:
             os._exit(9)
         return f"ordered {count}"
 
-    return Agent(Scripted(*says), tools=[stock, order], policy=[allow("order") if dies else ask("order")], name="shop")
+    return Agent(scripted(*says), tools=[stock, order], policy=[allow("order") if dies else ask("order")], name="shop")
 
 
 async def answered() -> None:
@@ -97,11 +104,11 @@ async def answered() -> None:
 
 
 async def nested() -> None:
-    from treadle import Agent, Scripted
+    from treadle import Agent
     from treadle.models.scripted import calls
 
     clerk = agent(calls(("stock", {"item": "B-7"})), "Forty.")
-    boss = Agent(Scripted(calls(("clerk", {"prompt": "B-7?"})), "The clerk says forty."), tools=[clerk.as_tool("clerk", "Knows.")])
+    boss = Agent(scripted(calls(("clerk", {"prompt": "B-7?"})), "The clerk says forty."), tools=[clerk.as_tool("clerk", "Knows.")])
     await boss.run("Ask the clerk.", run_id="nested", journal=True)
 
 
@@ -130,7 +137,7 @@ async def later() -> None:
         from treadle.jobs.store import Jobs
 
         Jobs(home).create("coding", "debug", "Find the bug", workspace="/nowhere")
-    if find_spec("treadle.app.workers"):
+    if find_spec("treadle.workers"):
         from treadle.home import open_home
         from treadle.workers.run_spec import RunSpec
         from treadle.workers.schedules import ScheduledRun
@@ -138,6 +145,22 @@ async def later() -> None:
 
         wanted = ScheduledRun(RunSpec("reading", "scripted:none.json"), "What is new?")
         await schedule_run(open_home(), "0 7 * * *", "UTC", wanted, "daily")
+
+
+async def asleep() -> None:
+    """A run that waits for an event, where that commit knew such."""
+    from treadle import Agent, RunContext, tool
+    from treadle.models.scripted import calls
+
+    if not hasattr(RunContext, "defer"):
+        return
+
+    async def delivery(ctx: RunContext, order: str) -> str:
+        """Wait for a delivery."""
+        return ctx.defer(event="delivered", key=order)
+
+    clerk = Agent(scripted(calls(("delivery", {"order": "7"}))), tools=[tool(effect="read")(delivery)], name="shop")
+    await clerk.run("Has order 7 come?", run_id="asleep", journal=True)
 
 
 async def written() -> None:
@@ -174,7 +197,7 @@ async def written() -> None:
     database.close()
 
 
-STORIES = ("answered", "nested", "waiting", "killed", "secret", "later")
+STORIES = ("answered", "nested", "waiting", "killed", "secret", "asleep", "later")
 
 if __name__ == "__main__":
     if sys.argv[1] == "--story":

@@ -24,6 +24,7 @@ from treadle.cli.ui.screen import Screen
 from treadle.core.calls import Opaque, Written
 from treadle.core.entries import (
     Approved,
+    Awaited,
     Called,
     Compacted,
     Delivered,
@@ -46,12 +47,14 @@ from treadle.core.entries import (
     Started,
     Steered,
     Unclear,
+    Woken,
 )
 from treadle.core.grants import SCOPES
 from treadle.core.messages import ReplyPart, Text, Thinking
 from treadle.guard.grants import format_grant
 from treadle.guard.journal_secrets import mask_entry
 from treadle.guard.redaction import Redactor
+from treadle.loop.waits import describe_wait
 
 MAX_CHARACTERS = 2000  # characters of one result
 
@@ -158,6 +161,10 @@ def _describe_entry(entry: Entry) -> str:  # noqa: C901 - one case for each kind
             return _describe_result(entry)
         case Informed():
             return "\n".join([f"{item.source}:\n{item.text}" for item in entry.items])
+        case Awaited():
+            return f"{entry.call_id}: {describe_wait(entry.wait)}"
+        case Woken():
+            return f"{entry.result.call_id}: {entry.result.content or 'the time has come'}"
         case Noted():
             return entry.text
         case Shortened():

@@ -85,12 +85,14 @@ def format_usage(usage: Usage, took: float | None = None) -> str:
     return ", ".join(words)
 
 
-def print_waiting(screen: Screen, run_id: str, approvals: tuple[Approval, ...]) -> None:
-    """Print the waiting calls, and how to continue.
+def print_waiting(screen: Screen, run_id: str, approvals: tuple[Approval, ...], reason: str = "") -> None:
+    """Print the waiting calls, and how to continue; where no person is asked, what the run waits for.
 
     Secrets are masked, as this may go to a file; `treadle approve RUN` shows them.
     """
     resume = f"treadle resume {shlex.quote(run_id)}"
+    if not approvals and reason:
+        screen.tell(f"{make_visible(reason)} To go on then: {resume}", "yellow")
     unclear = [mask_approval_secrets(approval) for approval in approvals if approval.unclear]
     if unclear:
         print_unclear_calls(screen, unclear, resume)
@@ -160,7 +162,7 @@ def print_report(
         case "failed":
             screen.prose(f"treadle: {result.reason}", "red")
         case "waiting":
-            print_waiting(screen, result.run_id, result.approvals)
+            print_waiting(screen, result.run_id, result.approvals, result.reason)
         case "limit":
             said = f"Stopped at {result.reason}; the answer is from what was there by then." if result.text else result.message
             screen.note(said, "yellow")

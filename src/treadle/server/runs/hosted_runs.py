@@ -49,6 +49,7 @@ from treadle.server.runs.recovery import make_home_lock, wait_for_lock
 from treadle.server.runs.replay import events_from_journal, find_pending_approvals
 from treadle.server.runs.schemas import (
     CallsDecision,
+    EventRequest,
     ForkRequest,
     MessageRequest,
     MessageView,
@@ -56,6 +57,7 @@ from treadle.server.runs.schemas import (
     RunCallDecision,
     TurnRequest,
 )
+from treadle.server.runs.waking import RunWaker
 from treadle.stores.journal import JournalQuery, RunInfo
 from treadle.workers.run_spec import is_worker_run
 from treadle.workers.submission import requeue_run
@@ -98,6 +100,7 @@ class HostedRuns:
         self._models = models
         self._jobs = Jobs(host.home.folder)
         self._lock = make_home_lock(host.home)
+        self._waker = RunWaker(host.home, self.live.turn_ended, self._wake_run)
         self._settled = asyncio.Event()  # what was left behind is taken up, or it is known why not
         self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -107,13 +110,15 @@ class HostedRuns:
     async def open(self) -> AsyncGenerator[None]:
         """Recover interrupted runs; at the end, leave active ones."""
         taking = asyncio.create_task(self._recover_runs())
+        waking = asyncio.create_task(self._waker.run())
         try:
             async with self.live:
                 yield
         finally:
-            taking.cancel()
-            with suppress(asyncio.CancelledError):
-                await taking
+            for task in (taking, waking):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
             await self._lock.let_go()
 
     async def settled(self) -> None:
@@ -125,7 +130,7 @@ class HostedRuns:
             if self.home.database.exists() and await wait_for_lock(self._lock):
                 for info in await self.home.journal.listed(JournalQuery(status="open", limit=MAX_RECOVERED)):
                     await self._recover_run(info.run_id)
-                for info in await self.home.journal.listed(JournalQuery(status="waiting", limit=MAX_RECOVERED)):
+                for info in await self.home.journal.listed(JournalQuery(status="waiting", limit=MAX_RECOVERED, asks=True)):
                     if not find_pending_approvals(await read_journals(self.home, info.run_id)):
                         await self._recover_run(info.run_id)
         except TreadleError as error:
@@ -141,6 +146,26 @@ class HostedRuns:
                 await self._start_resumed_turn(run_id, begun, await self._prepare_agent(begun, Requester()), entries, None)
         except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
             log.warning("Run %s couldn't be taken up again: %s", run_id, getattr(error, "detail", error))
+
+    async def _wake_run(self, run_id: str) -> bool:
+        """Resume a run whose time to wait is over. Return False for one that isn't this server's to go on with."""
+        await self.settled()
+        if not await self._lock.try_now() or self._jobs.has(run_id):
+            return False
+        if self.live.is_under_way(run_id):
+            return True
+        if not is_server_run(find_opened(await read_run_entries(self.home, run_id))):
+            return False
+        await self._recover_run(run_id)
+        return True
+
+    async def send_event(self, name: str, asked: EventRequest) -> list[str]:
+        """Send an event to the calls that wait for it; return their runs."""
+        sent = await Runs(self.home).send_event(
+            name, asked.value, key=asked.key, sender=asked.sender or self._host.user, from_user=asked.from_user
+        )
+        self._waker.notify()
+        return sent
 
     # turns
 
@@ -166,7 +191,8 @@ class HostedRuns:
         self._check_idle(asked.run_id)
         finished = replay(entries).finished
         if finished is None or finished.stopped == "waiting":
-            why = "waits for a person's answer" if finished else "isn't over: resume it first"
+            waits = "waits for a time or an event" if finished and finished.asleep else "waits for a person's answer"
+            why = waits if finished else "isn't over: resume it first"
             raise HTTPException(409, f"Run {asked.run_id} {why}.")
         with reserve_slot(by.run_limiter) as place:
             prompt = _prompt_of(asked)
@@ -476,7 +502,8 @@ class HostedRuns:
     def _was_answered(self, entries: Sequence[Entry], journals: dict[str, list[Entry]]) -> bool:
         """Whether everything was answered already, and the run only has to continue: a server stopped in between."""
         finished = replay(entries).finished
-        return finished is not None and finished.stopped == "waiting" and not find_pending_approvals(journals)
+        is_waiting = finished is not None and finished.stopped == "waiting" and not finished.asleep
+        return is_waiting and not find_pending_approvals(journals)
 
     async def _root_run(self, run_id: str) -> str:
         """Return the top-level run of a nested one."""

@@ -106,6 +106,7 @@ class LiveTurns:
         self._counted = ExitStack()
         self._heeding: asyncio.Task[None] | None = None
         self._is_closed = False
+        self.turn_ended = asyncio.Event()  # since it was last cleared
 
     # as long as the application runs
 
@@ -140,7 +141,7 @@ class LiveTurns:
             broadcast.hush()
 
     async def _count_waiting(self) -> int:
-        return len(await self.home.journal.listed(JournalQuery(status="waiting", limit=10_000)))
+        return len(await self.home.journal.listed(JournalQuery(status="waiting", limit=10_000, asks=True)))
 
     # what there is
 
@@ -219,6 +220,7 @@ class LiveTurns:
         if not way.begun.done():
             _fail_start(way, RunTaken(f"Run {run_id} was cancelled before it began."))
         broadcast.end(reply)
+        self.turn_ended.set()
         if broadcast.last and not broadcast.is_hushed:
             self._retain(run_id, broadcast)
         if way.turn.close:

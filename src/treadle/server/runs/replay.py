@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Opaque, Result, Written
 from treadle.core.entries import (
     Approved,
+    Awaited,
     Called,
     Compacted,
     Delivered,
@@ -36,6 +37,7 @@ from treadle.core.entries import (
     Started,
     Steered,
     Unclear,
+    Woken,
 )
 from treadle.core.events import (
     AnswerUngrounded,
@@ -228,6 +230,8 @@ class _EntryTranslator:
             case Opened() | Informed() | Called() | Previewed() | Approved() | Unclear() | Noted() | Shortened():
                 pass
             case Overflowed() | Forked():
+                pass
+            case Awaited() | Woken():
                 pass
             case _:
                 assert_never(entry)

@@ -22,6 +22,7 @@ from treadle.server.runs.schemas import (
     MAX_TEXT,
     CallsDecision,
     CreatedRun,
+    EventRequest,
     EventStreamQuery,
     ForkRequest,
     GrantList,
@@ -34,6 +35,7 @@ from treadle.server.runs.schemas import (
     RunList,
     RunListQuery,
     RunStatusView,
+    SentEvent,
     TurnRequest,
 )
 from treadle.server.runs.sse import SseResponse, StreamStart, open_stream, parse_cursor, stream_lines
@@ -173,7 +175,7 @@ class RunsApi:
     async def waiting(self, request: Request) -> PendingApprovalList:
         """List pending approvals."""
         found: list[PendingApproval] = []
-        waiting = await self._home.journal.listed(JournalQuery(status="waiting", limit=MAX_WAITING))
+        waiting = await self._home.journal.listed(JournalQuery(status="waiting", limit=MAX_WAITING, asks=True))
         for info in await self._runs.shown_to(waiting, _requester_of(request)):
             for approval in find_pending_approvals(await read_journals(self._home, info.run_id)):
                 said: dict[str, Any] = {
@@ -217,6 +219,22 @@ class RunsApi:
         return RunStatusView(run_id, "waiting") if way is None else self._start_response(request, way)
 
 
+class EventsApi:
+    """The handler for events that calls of one user's runs wait for."""
+
+    def __init__(self, runs: HostedRuns) -> None:
+        self._runs = runs
+
+    @post(
+        "/api/events/{name}",
+        errors={404: "no run waits for this event; send it again later, if one is about to", 422: "the value is too large"},
+        returns="the runs go on by themselves",
+    )
+    async def sent(self, request: Request, name: str, body: EventRequest | None = None) -> Accepted[SentEvent]:
+        """Send an event to the calls that wait for it."""
+        return SentEvent(await self._runs.send_event(name, body or EventRequest()))
+
+
 class PermissionsApi:
     """The handlers for what one user has allowed for always."""
 
@@ -251,4 +269,4 @@ def _requester_of(request: Request) -> Requester:
 
 def run_routes(runs: HostedRuns) -> list[BaseRoute]:
     """Return the routes."""
-    return [*routes_of(RunsApi(runs)), *routes_of(PermissionsApi(runs))]
+    return [*routes_of(RunsApi(runs)), *routes_of(PermissionsApi(runs)), *routes_of(EventsApi(runs))]

@@ -115,6 +115,25 @@ class CallsDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scope: DecisionScope = "once"
 
 
+class EventRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """An event for the calls that wait for it."""
+
+    value: Annotated[Any, Meta(description="Any JSON; the result of the call that waits.")] = None
+    key: Annotated[
+        str, Meta(description="Which of several events of this name: an order's number, for example.", max_length=200)
+    ] = ""
+    sender: Annotated[str, Meta(description="Who sends it; by default the user.", max_length=200)] = ""
+    from_user: Annotated[
+        bool, Meta(description="The value is the user's own. Any other one is untrusted content, as what tools read is.")
+    ] = False
+
+
+class SentEvent(Struct, frozen=True):
+    """The runs that an event has come for; they go on by themselves."""
+
+    run_ids: list[str]
+
+
 class GrantList(Struct, frozen=True):
     """What is allowed for always."""
 

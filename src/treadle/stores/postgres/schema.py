@@ -92,7 +92,18 @@ CREATE TABLE schedules (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS)  # each is a step from the number before it; one that was released never changes
+_WAITS = """
+CREATE TABLE waits (
+    root TEXT COLLATE "C" NOT NULL, run_id TEXT COLLATE "C" NOT NULL, call_id TEXT COLLATE "C" NOT NULL, due DOUBLE PRECISION,
+    event TEXT COLLATE "C" NOT NULL, key TEXT COLLATE "C" NOT NULL, value BYTEA, asks INTEGER NOT NULL,
+    PRIMARY KEY (root, run_id, call_id)
+);
+CREATE INDEX waits_by_time ON waits (due) WHERE due IS NOT NULL;
+CREATE INDEX waits_by_event ON waits (event, key) WHERE event <> '';
+"""
+
+# Each is a step from the number before it; one that was released never changes.
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 
