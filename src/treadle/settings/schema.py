@@ -156,10 +156,11 @@ class PriceSettings(Struct, frozen=True):
 
 
 class ContextSettings(Struct, frozen=True):
-    """Whether model requests are stored, and how many characters of a result the model is shown."""
+    """Whether requests are stored, how many characters of a result the model is shown, and when conversations are compacted."""
 
     keep: bool = False
     result_limit: Annotated[int, Meta(ge=100, le=10**9)] = 20_000
+    compact_at: Annotated[float, Meta(ge=0.1, le=1)] = 0.9
 
 
 class ServerSettings(Struct, frozen=True):
@@ -325,6 +326,7 @@ KEYS: dict[str, SettingKey] = {
     "prices.NAME.cache_read": SettingKey("user", "a number from 0 up"),
     "context.keep": SettingKey("user", "true or false"),
     "context.result_limit": SettingKey("lower", "a whole number from 100 up"),
+    "context.compact_at": SettingKey("user", "a number from 0.1 to 1"),
     "server.models": SettingKey("user", "a list of models' names, such as ollama:qwen3"),
     "database.url": SettingKey("user", "an address such as postgresql://anna@localhost/treadle"),
     "database.wait": SettingKey("user", "a number from 0 to 3600"),
