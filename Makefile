@@ -13,6 +13,7 @@ FAULTS := .venv-faults/.ready
 CONFORMANCE := .venv-conformance/.ready
 DOCS := .venv-docs/.ready
 COMPARE := .venv-compare/.ready
+LONG_SESSIONS := .venv-long-sessions/.ready
 MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every module anew
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every m
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test quick fresh check format lint layers types js unit pure explore rest browser bench bfcl agentdojo conformance compare faults docs modules lock clean
+.PHONY: run test quick fresh check format lint layers types js unit pure explore rest browser bench bfcl agentdojo conformance compare long-sessions faults docs modules lock clean
 
 run: $(RUN)  ## serve the pages with samples of every assistant, and print the link that opens them
 	.venv-run/bin/treadle serve --demo
@@ -102,6 +103,9 @@ conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our serv
 compare: $(READY) $(COMPARE)  ## the nine programs in examples/ beside the same programs for pydantic-ai: lines, answers, types
 	$(BIN)/python -m bench.compare
 
+long-sessions: $(LONG_SESSIONS)  ## conversations of 50 to 1,000 turns: recall, tokens and time, beside other frameworks' compaction
+	.venv-long-sessions/bin/python -m bench.long_sessions
+
 docs: $(DOCS)  ## the documentation as a site, in site/; broken links and anchors, and requests to other hosts, fail
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 
@@ -123,7 +127,7 @@ lock:  ## renew requirements/*.lock from pyproject.toml
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-run .venv-projects .venv-bench .venv-agentdojo .venv-conformance .venv-compare .venv-docs .venv-faults .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis build site frontend/node_modules
+	rm -rf .venv .venv-run .venv-projects .venv-bench .venv-agentdojo .venv-conformance .venv-compare .venv-long-sessions .venv-docs .venv-faults .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis build site frontend/node_modules
 
 $(READY): requirements/dev.lock requirements/uv.lock scripts/environment.sh pyproject.toml
 	PYTHON=$(PYTHON) COMPILE=1 sh scripts/environment.sh .venv requirements/dev.lock
@@ -164,6 +168,11 @@ $(FAULTS): bench/faults/requirements.txt
 $(COMPARE): bench/compare/requirements.txt
 	$(PYTHON) -m venv .venv-compare
 	.venv-compare/bin/pip install --quiet --disable-pip-version-check -r bench/compare/requirements.txt
+	touch $@
+
+$(LONG_SESSIONS): bench/long_sessions/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv-long-sessions
+	.venv-long-sessions/bin/pip install --quiet --disable-pip-version-check -r bench/long_sessions/requirements.txt --editable .
 	touch $@
 
 $(CONFORMANCE): bench/conformance/requirements.txt bench/conformance/package.json

@@ -25,6 +25,7 @@ interface Usage {
   calls?: number;
   input_tokens?: number;
   output_tokens?: number;
+  cache_read_tokens?: number;
   cost?: number | null;
 }
 

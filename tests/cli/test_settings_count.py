@@ -39,6 +39,7 @@ seconds = 900
 tokens = 50000
 [context]
 result_limit = 1234
+compact_at = 0.55
 [policy]
 allow = ["look_*"]
 ask = ["send_*"]
@@ -80,7 +81,7 @@ def counts(setups, max_tokens=4321):
         limits = setup.terms.limits
         assert (limits.rounds, limits.seconds, limits.tokens) == (7, 900, 50_000), setup.name
         assert (setup.options.temperature, setup.options.max_tokens) == (0.3, max_tokens), setup.name
-        assert setup.result_limit == 1234, setup.name
+        assert (setup.result_limit, setup.compaction.at) == (1234, 0.55), setup.name
         assert [judged(setup, name) for name in ("look_up", "send_word", "drop_all")] == ["Allow", "Ask", "Deny"], setup.name
 
 

@@ -134,8 +134,9 @@ def test_watchers_are_told():
 
 def test_another_process_reads_the_same():
     model = Chatty()
-    _, journal, _ = conversation(model)
-    other = Chatty()
+    _, _, result = conversation(model, turns=13)
+    other, journal = Chatty(), MemoryJournal()
+    journal.append("talk", 0, result.entries)  # without what is kept in memory for the next turn
     asyncio.run(Agent(other).run("Go on", run_id="talk", journal=journal))
     before, after = list(model.requests[-1].history), list(other.requests[-1].history)
     assert after[: len(before)] == before

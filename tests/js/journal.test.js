@@ -95,6 +95,8 @@ test("a title that was cut says so, and an empty one is the run", () => {
 test("what a run has used", () => {
   assert.equal(usageInWords({ requests: 1, calls: 2, input_tokens: 1000, output_tokens: 500, cost: 0.5 }),
     "1 request · 2 calls · 1,500 tokens · $0.5000");
+  assert.equal(usageInWords({ requests: 2, input_tokens: 3000, cache_read_tokens: 1400 }),
+    "2 requests · 0 calls · 3,000 tokens (1,400 cached)");
   assert.equal(usageInWords(undefined), "0 requests · 0 calls · 0 tokens");
 });
 

@@ -19,6 +19,7 @@ from treadle.loop.limits import Limits
 from treadle.loop.state import RunState, apply_entry, replay
 from treadle.loop.window import (
     CHARACTERS_PER_TOKEN,
+    TAIL,
     compact_history,
     is_compacted,
     measure_density,
@@ -54,8 +55,8 @@ def test_the_oldest_messages_are_compacted_so_that_the_newest_fill_less_than_hal
     prefix = select_prefix(history, 6_000)
     assert prefix is not None
     rest = History(history[prefix.messages :])
-    assert rest.size <= 6_000 * 0.4
-    assert History(history[prefix.messages - 1 :]).size > 6_000 * 0.4
+    assert rest.size <= 6_000 * TAIL
+    assert History(history[prefix.messages - 1 :]).size > 6_000 * TAIL
 
 
 def test_a_cut_is_never_between_a_call_and_its_result():
@@ -150,7 +151,7 @@ def test_an_outline_goes_on_from_earlier_notes():
 def test_a_transcript_for_the_notes_is_shortened_to_what_a_model_can_read():
     history = compact_history(conversation(30), 2, SUMMARY)
     text = transcript_text(history, 8_000)
-    assert text.startswith("Notes on what was before: It is in pool.py.\nUser: question 1")
+    assert text.startswith("Notes on what was before:\nIt is in pool.py.\n\nUser: question 1")
     assert len(text) < 10_000
     assert "Assistant: answer 29" in text
 
@@ -289,3 +290,11 @@ def test_results_that_were_superseded_by_the_same_call_are_shortened_first():
     ]
     history = History([person_message("look"), *old, *failed, *round_of(5)])
     assert select_to_shorten(history, history.size - 1)[0] == "c2"
+
+
+def test_earlier_notes_stay_whole_however_long_the_transcript_is():
+    notes = "\n".join([f"The code of depot {number} is {number * 7919}." for number in range(60)])
+    history = compact_history(conversation(60), 2, Summary(("Find the leak.",), notes))
+    text = transcript_text(history, 8_000)
+    assert notes in text
+    assert "[…]" in text

@@ -230,6 +230,7 @@ def test_a_project_can_be_stricter_than_the_person(told):
         ("git.remote", '"evil"'),
         ("context.keep", "true"),
         ("context.result_limit", "20001"),
+        ("context.compact_at", "0.5"),
     ],
 )
 def test_a_project_cannot_allow_itself_anything(told, key, value):
@@ -440,6 +441,8 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
         ('[limits]\nrounds = "many"\n', "limits.rounds in FILE must be a whole number from 1 up, not that text."),
         ("[limits]\nrounds = 0\n", "limits.rounds in FILE must be a whole number from 1 up, not 0."),
         ("[limits]\nrounds = 1.5\n", "limits.rounds in FILE must be a whole number from 1 up, not 1.5."),
+        ("[context]\ncompact_at = 1.5\n", "context.compact_at in FILE must be a number from 0.1 to 1, not 1.5."),
+        ("[context]\ncompact_at = 0\n", "context.compact_at in FILE must be a number from 0.1 to 1, not 0."),
         ("[limits]\ncost = nan\n", "limits.cost in FILE must be a number above 0, not nan."),
         ("[limits]\ncost = inf\n", "limits.cost in FILE must be a number above 0, not inf."),
         ("[limits]\nseconds = 2020-01-01\n", "limits.seconds in FILE must be a number above 0, not a date or a time."),

@@ -25,6 +25,7 @@ from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Caller
 from treadle.home import open_home
 from treadle.loop.state import replay
+from treadle.plugins.prompts import TypedPrompt, expand_mentions
 from treadle.stores.journal import MemoryJournal
 
 MOST_RECENT = 50  # runs among which the last conversation is looked for
@@ -78,6 +79,7 @@ class Conversation:
                 **caller_arguments(caller),
             ),
             self._memory,
+            self.steer,
         )
         self._attached = ()
         self.usage = self.usage + result.usage
@@ -96,8 +98,10 @@ class Conversation:
 
     async def steer(self, message: str) -> bool:
         """Send a message during a turn: the model reads it with its next request. Return False where no turn is running."""
+        typed = expand_mentions(message) if self.face.is_interactive else TypedPrompt(message)
+        prompt = [typed.text, *typed.attachments] if typed.attachments else typed.text
         try:
-            return await self.agent.steer(self.run_id, message, journal=self._journal)
+            return await self.agent.steer(self.run_id, prompt, journal=self._journal)
         except RunNotFound:
             return False
 

@@ -1,7 +1,8 @@
-"""One turn of a run, shown as it happens and reported at its end. Ctrl-C, SIGTERM or a closed stdout interrupts it."""
+"""One turn of a run, shown as it happens and reported at its end. Ctrl-C, Esc, SIGTERM or a closed stdout interrupts it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +12,7 @@ from treadle.cli.ui.event_printer import EventPrinter, JsonEventPrinter
 from treadle.cli.ui.interrupts import exit_if_terminated, on_interrupt
 from treadle.cli.ui.report import print_report
 from treadle.cli.ui.run_status import RunStatus
+from treadle.cli.ui.turn_input import Send
 from treadle.core.seams import Journal, Watcher
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Services
@@ -25,16 +27,25 @@ class TurnInterrupted(Exception):
 
 
 async def take_turn(
-    agent: Agent[Any, Any], run_id: str, face: Display, work: TurnWork, memory: Journal | None = None
+    agent: Agent[Any, Any],
+    run_id: str,
+    face: Display,
+    work: TurnWork,
+    memory: Journal | None = None,
+    steer: Send | None = None,
 ) -> TurnResult:
-    """Run the turn, show it, and print its report. `memory` is the journal of a run that isn't stored."""
+    """Run the turn, show it, and print its report. `memory` is the journal of a run that isn't stored.
+
+    `steer` sends what is typed meanwhile, where the display has an input for that.
+    """
     output = agent.setup.output
     checked = output is not None and output.grounded  # then an answer is shown once it is checked
     teller = JsonEventPrinter(face.screen) if face.form == "events" else _make_printer(face, says=not checked)
     began, received = perf_counter(), list[int]()
-    status = RunStatus()
-    with face.screen.status.showing(status.describe):
-        result = await _run_interruptible(agent, run_id, face, work((status, teller)), received)
+    status, typed = RunStatus(), None if steer is None else face.turn_input
+    describe = status.describe if typed is None else lambda: typed.describe() or status.describe()
+    with face.screen.status.showing(describe):
+        result = await _run_interruptible(agent, run_id, face, work((status, teller)), received, steer)
     if face.screen.is_broken:
         raise BrokenPipeError
     if result is not None:
@@ -55,18 +66,29 @@ def _make_printer(face: Display, *, says: bool) -> EventPrinter:
 
 
 async def _run_interruptible(
-    agent: Agent[Any, Any], run_id: str, face: Display, work: Coroutine[Any, Any, TurnResult], received: list[int]
+    agent: Agent[Any, Any],
+    run_id: str,
+    face: Display,
+    work: Coroutine[Any, Any, TurnResult],
+    received: list[int],
+    steer: Send | None,
 ) -> TurnResult | None:
     """Return the result, or None where the turn was interrupted before there was a run."""
     task = asyncio.ensure_future(work)
     stopping: list[asyncio.Task[None]] = []  # kept, or it might be collected before it is over
 
+    typed = None if steer is None else face.turn_input
+
     def stop() -> None:
+        if typed is not None:
+            typed.close()
         stopping.append(asyncio.ensure_future(_stop_turn(agent, run_id, task)))
 
     face.screen.on_broken = stop
-    with on_interrupt(stop) as numbers:
+    with on_interrupt(stop) as numbers, nullcontext() if typed is None or steer is None else typed.reading(steer, stop):
         await asyncio.wait([task])
+    if typed is not None:
+        await typed.finish()
     received += numbers
     face.screen.on_broken = None
     return None if task.cancelled() else task.result()

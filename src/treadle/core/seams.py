@@ -187,7 +187,8 @@ class Journal(Protocol):
     """Stores entries. Listing and searching runs is up to the store.
 
     Where it has an `append_hiding` as well, that gets the run's redactor too, which finds what must not be stored in plain
-    text.
+    text. Where it has a `read_from(run_id, position)` as well, which returns the entries from there on, a long conversation isn't
+    read anew for each turn.
     """
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:

@@ -67,6 +67,7 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
         if run.watched:
             run.emit(ModelAsked(run_id=run.id, round=run.state.spent.rounds + 1, model=run.setup.model.name))
         listener = Listener(run, step, request, wasted)
+        _report_changed_prefix(run, listener)
         try:
             with model_span(run, request) as span:
                 await _in_time(run, step, listener)
@@ -90,6 +91,14 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
                 return
         else:
             return
+
+
+def _report_changed_prefix(run: LiveRun, listener: "Listener") -> None:
+    from treadle.engine.request_prefix import prefixes  # programs that only define an agent don't need it
+
+    changes = prefixes.check(run)
+    if changes:
+        listener.notice(changes)
 
 
 class _OutOfTime(Exception):
@@ -245,7 +254,7 @@ class Listener:
                 self._end_text()
                 self._parts.append(delta)
             case Notice():
-                self._notice(run.redactor.text(delta.text))
+                self.notice(run.redactor.text(delta.text))
             case _:
                 pass
 
@@ -311,7 +320,8 @@ class Listener:
         if self._run.watched:
             self._run.emit(ThinkingArrived(run_id=self._run.id, text=text))
 
-    def _notice(self, text: str) -> None:
+    def notice(self, text: str) -> None:
+        """Report something about how the reply comes about; it is journaled with the reply."""
         self._notices.append(text)
         log.warning("%s", text)
         if self._run.watched:

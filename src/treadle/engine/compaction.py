@@ -17,7 +17,7 @@ from treadle.core.requests import Options, ReplyEnded, Request, TextDelta, Usage
 from treadle.core.seams import Model
 from treadle.engine.live import LiveRun
 from treadle.loop.compaction import collect_said, compaction_notice, excerpts, outline, transcript_text
-from treadle.loop.window import CHARACTERS_PER_TOKEN, NOTES, SAID, Prefix
+from treadle.loop.window import CHARACTERS_PER_TOKEN, NOTES, SAID, Prefix, scale_window
 from treadle.tools.search import rank_texts
 
 EXCERPT = 800  # characters of one excerpt that a search shows
@@ -80,8 +80,9 @@ async def _write_notes(run: LiveRun, messages: Sequence[Message], size: int) -> 
 
 async def _ask_for_notes(run: LiveRun, model: Model, messages: Sequence[Message], size: int) -> tuple[str, Usage]:
     """Return a model's notes; none where it fails, which must not end the run."""
-    window = run.setup.terms.window
-    text = transcript_text(messages, window // 2 if window is not None else sum(DEFAULT_SIZE for _ in messages))
+    state, window = run.state, run.setup.terms.window
+    room = scale_window(window, state.density, state.capacity)  # the whole of it: this request has no tools, and a short reply
+    text = transcript_text(messages, room if room is not None else DEFAULT_SIZE * len(messages))
     options = Options(max_tokens=int(size / CHARACTERS_PER_TOKEN) + 200)
     request = Request(INSTRUCTIONS.format(size=size), History([person_message(text)]), options=options.suited(model.traits))
     written: list[str] = []

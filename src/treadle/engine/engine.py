@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import urandom
 from typing import Any, Literal
 
@@ -69,13 +69,19 @@ class Engine:
         said = await read_prompt(prompt, self.setup.model, self.services.blobs)
         with self._enter_run(run_id or new_run_id(), caller, parent, within) as run:
             if run_id is not None and self.services.journal is not None:
-                _continue_run(run, await self._read_earlier(run_id), history)
+                with suppress(RunNotFound):
+                    await self._load(run)
+                _check_continues(run, history)
                 if message_id in run.state.message_ids:
                     return self._result(run)
-            if not run.entries:
+            continues = bool(run.entries)
+            if not continues:
                 run.record(self._opening_entry(run, tuple(history), origin or {}, parent, within))
             run.record(Said(text=said.text, parts=said.parts, id=message_id, at=run.now()))
-            return await self._run_task(run, resumed=False)
+            result = await self._run_task(run, resumed=False)
+            if continues:
+                self._keep(run)
+            return result
 
     async def resume(
         self, run_id: str, *, caller: Caller = ANONYMOUS, parent: LiveRun | None = None, within: str = "", wakes: bool = False
@@ -85,7 +91,7 @@ class Engine:
         With `wakes`, it has to be a run that waits: another process that wakes it at the same time may have gone on with it.
         """
         with self._enter_run(run_id, caller, parent, within) as run:
-            _replay_journal(run, await self._read(run_id))
+            await self._load(run)
             _check_parent(run, parent)
             if wakes and (run.state.finished is None or run.state.finished.stopped != "waiting"):
                 raise RunTaken(f"Run {run_id} doesn't wait any more: another process has gone on with it.")
@@ -93,7 +99,9 @@ class Engine:
                 return self._result(run)
             run.record(Resumed(at=run.now()))
             _refuse_expired(run)
-            return await self._run_task(run, resumed=True)
+            result = await self._run_task(run, resumed=True)
+            self._keep(run)
+            return result
 
     def is_active(self, run_id: str) -> bool:
         """Return whether a turn of this run is being carried out here."""
@@ -138,7 +146,8 @@ class Engine:
         from treadle.engine.compaction import compact_on_request  # few runs need it
 
         with self._enter_run(run_id, ANONYMOUS, None) as run:
-            _continue_run(run, await self._read(run_id))
+            await self._load(run)
+            _check_continues(run)
             self._follow_handoff(run)
             compacted = await compact_on_request(run)
             await run.flush()
@@ -210,11 +219,18 @@ class Engine:
             at=run.now(),
         )
 
-    async def _read_earlier(self, run_id: str) -> list[Entry]:
-        try:
-            return await self._read(run_id)
-        except RunNotFound:
-            return []
+    async def _load(self, run: LiveRun) -> None:
+        """Load what is journaled of a run."""
+        from treadle.engine.run_cache import kept_runs  # only runs with several turns need it
+
+        entries = await kept_runs.restore(run)
+        _replay_journal(run, await self._read(run.id) if entries is None else entries)
+
+    def _keep(self, run: LiveRun) -> None:
+        """Keep a conversation for its next turn."""
+        from treadle.engine.run_cache import kept_runs
+
+        kept_runs.keep(run)
 
     @contextmanager
     def _enter_run(
@@ -351,13 +367,12 @@ def _check_parent(run: LiveRun, parent: LiveRun | None) -> None:
         raise RunTaken(f"Run {run.id} isn't part of run {parent.id}; give one of them another name.")
 
 
-def _continue_run(run: LiveRun, entries: list[Entry], history: Sequence[Any] = ()) -> None:
-    """Continue a run whose last turn is over."""
-    _replay_journal(run, entries)
-    if entries and history:
+def _check_continues(run: LiveRun, history: Sequence[Any] = ()) -> None:
+    """Check that a run can be continued: its last turn is over. Calls that were interrupted are closed."""
+    if run.entries and history:
         raise SettingsError(f"Run {run.id} has a history already: leave `history` out, or begin a new run with it.")
     finished = run.state.finished
-    if entries and (finished is None or finished.stopped == "waiting"):
+    if run.entries and (finished is None or finished.stopped == "waiting"):
         waits = "waits for a time or an event" if finished is not None and finished.asleep else "waits for a person's answer"
         why = "isn't over" if finished is None else waits
         raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")

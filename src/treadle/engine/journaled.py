@@ -42,6 +42,7 @@ class JournaledRun:
         self.redactor = redactor or Redactor()
         self.state = RunState()
         self.entries: list[Entry] = []
+        self.differs_from_journal = False  # where the journal has an entry without the secrets that the model reads
         self.began: dict[str, float] = {}  # when each call began that is being carried out here
         self._expire = expire
         self._unsafe: list[Awaitable[Any]] = []
@@ -60,6 +61,7 @@ class JournaledRun:
         """Record an entry; `written` is stored in its place if given. Safe on disk after `flush`."""
         position = len(self.entries)
         self.state = apply_entry(self.state, entry)
+        self.differs_from_journal |= written is not None and written is not entry
         entry = written or entry
         self.entries.append(entry)
         if self.services.journal is not None:

@@ -97,18 +97,23 @@ def excerpts(messages: Iterable[Message], size: int) -> list[str]:
 
 
 def transcript_text(messages: Iterable[Message], size: int) -> str:
-    """Return messages as text for a model that writes notes on them, long results shortened; within `size` characters."""
-    most = LONGEST_MESSAGE
+    """Return messages as text for a model that writes notes on them, long messages shortened so that it fits `size` characters.
+
+    Earlier notes stay whole: they are all that is left of what was before.
+    """
+    messages = list(messages)
+    notes = [part.notes for message in messages for part in message.parts if isinstance(part, Summary)]
+    earlier = [f"Notes on what was before:\n{text}" for text in notes]
+    room, most = size - sum(map(len, earlier)), LONGEST_MESSAGE
     said = [_speak(message, most) for message in messages]
-    while sum(map(len, said)) > size and most > LINE:
+    while sum(map(len, said)) > room and most > LINE:
         most //= 2
         said = [_shorten_middle(text, most) for text in said]
-    return "\n\n".join(said)
+    return "\n\n".join([*earlier, *[text for text in said if text]])
 
 
 def _speak(message: Message, most: int) -> str:
-    earlier = [f"Notes on what was before: {part.notes}" for part in message.parts if isinstance(part, Summary)]
-    return "\n".join([*earlier, *[f"{who}: {_shorten_middle(text, most)}" for who, text in _spoken(message)]])
+    return "\n".join([f"{who}: {_shorten_middle(text, most)}" for who, text in _spoken(message)])
 
 
 def _spoken(message: Message) -> Iterable[tuple[str, str]]:

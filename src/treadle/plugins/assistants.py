@@ -17,7 +17,7 @@ from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options, merge_options
 from treadle.core.seams import Model
-from treadle.engine.setup import Instructions
+from treadle.engine.setup import Compaction, Instructions
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
 from treadle.plugins.assistant import Assistant, Command, Host
@@ -172,8 +172,10 @@ def configured_agent(
     mine: Options = parts.get("options") or Options()
     model_said = settings.said("model")
     written = Options(temperature=model_said.get("model.temperature"), max_tokens=model_said.get("model.max_tokens"))
-    result_limit = settings.said("context").get("context.result_limit")
+    context_said = settings.said("context")
+    result_limit, compact_at = context_said.get("context.result_limit"), context_said.get("context.compact_at")
     shown: ResultOptions | None = parts.get("results")
+    compaction: Compaction | None = parts.get("compaction")
     home = None if host is None or host.shared else host.home.folder
     added = UserTools() if home is None else load_user_tools(settings, assistant or parts.get("name", ""), home)
     read = context_toolsets(settings, None if host is None else host.home.folder, project) if context and not alone else ()
@@ -188,6 +190,7 @@ def configured_agent(
         "policy": apply_policy_settings(settings, parts.get("policy")),
         "dialect": parts.get("dialect") or settings.model.dialect,
         "results": shown if result_limit is None else replace(shown or ResultOptions(), limit=result_limit),
+        "compaction": compaction if compact_at is None else replace(compaction or Compaction(), at=compact_at),
     }
     return Agent(model, **settled)
 

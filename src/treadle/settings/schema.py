@@ -156,10 +156,11 @@ class PriceSettings(Struct, frozen=True):
 
 
 class ContextSettings(Struct, frozen=True):
-    """Whether model requests are stored, how much of a result a model is shown, and whether it reads a project's guide."""
+    """Model requests: whether they are stored, how much of a result is in them, when they are compacted, and a project's guide."""
 
     keep: bool = False
     result_limit: Annotated[int, Meta(ge=100, le=10**9)] = 20_000
+    compact_at: Annotated[float, Meta(ge=0.1, le=1)] = 0.9
     project_guide: bool = True
 
 
@@ -342,6 +343,7 @@ KEYS: dict[str, SettingKey] = {
     "prices.NAME.cache_read": SettingKey("user", "a number from 0 up"),
     "context.keep": SettingKey("user", "true or false"),
     "context.result_limit": SettingKey("lower", "a whole number from 100 up"),
+    "context.compact_at": SettingKey("user", "a number from 0.1 to 1"),
     "context.project_guide": SettingKey("off", "true or false"),
     "skills.enabled": SettingKey("off", "true or false"),
     "skills.folders": SettingKey("user", "a list of folders"),

@@ -125,6 +125,10 @@ class MemoryJournal:
             raise _not_found_error(run_id)
         return list(self._runs[run_id])
 
+    async def read_from(self, run_id: str, position: int) -> list[Entry]:
+        """Return the entries of a run from a position on."""
+        return (await self.read(run_id))[position:]
+
     async def children(self, run_id: str) -> list[str]:
         """Return the ids of the runs nested in this one, at any depth."""
         return [inner for child in self._nested.get(run_id, ()) for inner in (child, *await self.children(child))]
@@ -203,6 +207,11 @@ class DatabaseJournal:
             raise _not_found_error(run_id)
         return decode_lines(self._database.cipher, run_id, writes)
 
+    async def read_from(self, run_id: str, position: int) -> list[Entry]:
+        """Return the entries of a run from a position on, without reading those before it."""
+        first, writes = await self._database.submit(lambda connection: _read_from(connection, run_id, position))
+        return decode_lines(self._database.cipher, run_id, writes)[position - first :]
+
     async def children(self, run_id: str) -> list[str]:
         """Return the ids of the runs nested in this one, at any depth."""
         return await self._database.submit(lambda connection: children_of(connection, run_id))
@@ -255,6 +264,15 @@ class DatabaseJournal:
         if not rows:
             raise _not_found_error(run_id)
         return RunInfo(*rows[0])
+
+
+def _read_from(connection: Connection, run_id: str, position: int) -> tuple[int, list[tuple[bytes]]]:
+    """Return the rows that have the entries from a position on, and the position of the first entry in them."""
+    begins = "SELECT position FROM entries WHERE run_id = ? AND position <= ? ORDER BY position DESC LIMIT 1"
+    found = connection.execute(begins, (run_id, position)).fetchone()
+    first = position if found is None else found[0]
+    query = "SELECT lines FROM entries WHERE run_id = ? AND position >= ? ORDER BY position"
+    return first, connection.execute(query, (run_id, first)).fetchall()
 
 
 def children_of(connection: Connection, run_id: str) -> list[str]:

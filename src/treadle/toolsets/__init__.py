@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from treadle.toolsets.memory import Memory
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
     from treadle.toolsets.project_guide import ProjectGuide
-    from treadle.toolsets.skills import Skills
     from treadle.toolsets.reminders import reminder_toolset
+    from treadle.toolsets.skills import Skills
     from treadle.toolsets.wrappers import (
         CombinedToolset,
         LazyToolset,

@@ -6,6 +6,7 @@ Also asks for the outcome of a call that was running when its process ended.
 import asyncio
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from treadle.cli.ui.render import clean_for_terminal, format_count, format_time, to_terminal_json, to_visible_json
 from treadle.cli.ui.screen import Screen
 from treadle.cli.ui.stdin import discard_typed_input, edit_text, read_typed_line
+from treadle.cli.ui.turn_input import TurnInput
 from treadle.core.errors import ApprovalError
 from treadle.core.grants import ArgumentPattern, Patterns
 from treadle.core.tool import Tool
@@ -107,11 +109,12 @@ class ApprovalPrompt:
         self._name = name or TERMINAL_USER
         self._one_at_a_time = asyncio.Lock()
         self.tools: Callable[[], Sequence[Tool]] = tuple
+        self.turn_input: TurnInput | None = None  # which has the terminal otherwise
 
     async def __call__(self, approval: Approval) -> Answer:
         """Ask until there is an answer."""
         async with self._one_at_a_time:
-            with self._screen.status.hidden():
+            with self._screen.status.hidden(), nullcontext() if self.turn_input is None else self.turn_input.paused():
                 return await self._ask(approval)
 
     async def _ask(self, approval: Approval) -> Answer:

@@ -6,10 +6,12 @@ JSON line per event.
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import Literal
 
 from treadle.cli.ui.approval_prompt import ApprovalPrompt, approve_all
 from treadle.cli.ui.screen import Screen
+from treadle.cli.ui.turn_input import TurnInput, open_turn_input
 from treadle.engine.setup import Approver
 
 OutputFormat = Literal["text", "result", "data", "json", "events"]
@@ -30,4 +32,12 @@ class Display:
         stores = not given.get("no_journal")
         self.person = ApprovalPrompt(self.screen, given.get("user") or "", stores=stores) if self.is_interactive else None
         self.says_yes = bool(given.get("yes"))
+        self.turn_input: TurnInput | None = None  # of a conversation at a terminal
         self.approver: Approver | None = approve_all if self.says_yes else self.person
+
+    def open_turn_input(self, is_command: Callable[[str], bool]) -> TurnInput | None:
+        """Take input during the turns of a conversation, where there is a terminal. `is_command` tells which lines are commands."""
+        self.turn_input = open_turn_input(self.screen, is_command, interactive=self.is_interactive)
+        if self.person is not None:
+            self.person.turn_input = self.turn_input
+        return self.turn_input

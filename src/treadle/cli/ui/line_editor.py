@@ -5,7 +5,7 @@ edited here too, and is no part of the history.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,16 +30,21 @@ MAX_COMPLETIONS = 200  # names of files that are offered
 
 
 class LineEditor:
-    """Reads messages at a terminal. `history` is the file of earlier ones; without it they are remembered in memory."""
+    """Reads messages at a terminal. `history` is the file of earlier ones; without it they are remembered in memory.
+
+    `draft` returns what was typed already before a message could be read.
+    """
 
     def __init__(
         self,
         *,
         history: Path | None = None,
         commands: Sequence[str] = (),
+        draft: Callable[[], str] | None = None,
         source: Input | None = None,
         output: Output | None = None,
     ) -> None:
+        self._draft = draft
         self._session: PromptSession[str] = PromptSession(
             history=InMemoryHistory() if history is None else HistoryFile(history),
             completer=PromptCompleter(commands),
@@ -54,7 +59,11 @@ class LineEditor:
 
     async def read(self) -> str:
         """Read a message. Raises `EOFError` for Ctrl-D and `KeyboardInterrupt` for Ctrl-C."""
-        return await self._session.prompt_async("> ")
+        return await self._session.prompt_async("> ", default="" if self._draft is None else self._draft())
+
+    def remember(self, message: str) -> None:
+        """Add a message to the history that wasn't read here."""
+        self._session.history.append_string(message)
 
 
 async def edit_in_place(text: str, *, source: Input | None = None, output: Output | None = None) -> str:

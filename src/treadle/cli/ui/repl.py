@@ -10,6 +10,7 @@ from treadle.cli.turn import TurnInterrupted, TurnResult
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.slash_commands import QUIT, SlashCommands
 from treadle.cli.ui.stdin import LineReader, make_line_reader
+from treadle.cli.ui.turn_input import TurnInput
 from treadle.core.errors import BadMedia, BadPrompt
 from treadle.home import home_folder
 from treadle.plugins.prompts import TypedPrompt, expand_mentions
@@ -30,8 +31,9 @@ async def run_repl(
     """Read messages and answer them until there are no more. Without a terminal, the exit code reports failures."""
     code, commands = OK, SlashCommands(conversation, face, slashes)
     history = home_folder() / HISTORY_FILE if conversation.is_kept else None
-    read = read or make_line_reader(face.is_interactive, history, commands.names)
-    while (line := await read()) and (said := line.strip()) not in QUIT:
+    typed = face.open_turn_input(_is_command)
+    read = read or make_line_reader(face.is_interactive, history, commands.names, typed)
+    while (line := await _next_line(read, typed, face)) and (said := line.strip()) not in QUIT:
         if _SLASH.fullmatch(said):
             said = await commands.run(said)
         if said:
@@ -41,6 +43,19 @@ async def run_repl(
             if stopped == "failed" and not face.is_interactive:
                 code = FAILED
     return code
+
+
+def _is_command(text: str) -> bool:
+    return _SLASH.fullmatch(text) is not None
+
+
+async def _next_line(read: LineReader, typed: TurnInput | None, face: Display) -> str:
+    """Return the next message: one that was entered too late for the last turn, or else the next that is typed."""
+    if typed is None or not typed.queued:
+        return await read()
+    line = typed.queued.pop(0)
+    face.screen.tell(f"> {line}")
+    return f"{line}\n"
 
 
 async def _answer(conversation: Conversation, face: Display, said: str, after: AfterTurn | None) -> str:

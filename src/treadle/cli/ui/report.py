@@ -77,7 +77,8 @@ def format_usage(usage: Usage, took: float | None = None) -> str:
     if usage.calls:
         words.append(format_count(usage.calls, "call"))
     if usage.total_tokens:
-        words.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+        cached = f" ({usage.cache_read_tokens:,} cached)" if usage.cache_read_tokens else ""
+        words.append(f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out")
     if usage.cost is not None:
         words.append(f"${usage.cost:.4f}")
     if took is not None:

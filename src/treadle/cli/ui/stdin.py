@@ -6,8 +6,12 @@ import select
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from treadle.cli.ui.interrupts import interruptible_input
+
+if TYPE_CHECKING:
+    from treadle.cli.ui.turn_input import TurnInput
 
 
 def discard_typed_input() -> None:
@@ -60,15 +64,22 @@ def has_line_editor() -> bool:
     return os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")
 
 
-def make_line_reader(typed: bool, history: Path | None = None, commands: Sequence[str] = ()) -> LineReader:
-    """Return a reader of messages: with a line editor at a terminal, else line by line."""
+def make_line_reader(
+    typed: bool, history: Path | None = None, commands: Sequence[str] = (), turn_input: "TurnInput | None" = None
+) -> LineReader:
+    """Return a reader of messages: with a line editor at a terminal, else line by line.
+
+    What is typed during a turn (`turn_input`) joins its history, or begins the next message.
+    """
     if not typed:
         return _read_piped_line
     if not has_line_editor():
         return lambda: _read_message(_read_plain_message)
     from treadle.cli.ui.line_editor import LineEditor  # with prompt_toolkit, which only people at a terminal need
 
-    editor = LineEditor(history=history, commands=commands)
+    editor = LineEditor(history=history, commands=commands, draft=None if turn_input is None else turn_input.take_draft)
+    if turn_input is not None:
+        turn_input.on_message = editor.remember
     return lambda: _read_message(editor.read)
 
 

@@ -1,6 +1,6 @@
 // A run's journal, read: entries as the events that answer.js draws, as turns that a conversation is recalled from, and in words.
 
-import { counted, dollars, lasting } from "./format.js";
+import { counted, dollars, grouped, lasting } from "./format.js";
 
 /** @type {Record<string, string>} */
 const KINDS = {  // what an entry is called in lists
@@ -210,9 +210,10 @@ export function titleOf({ title, run_id: id }) {
 }
 
 /** What a run has used, in words. @param {Usage} [usage] */
-export function usageInWords({ requests = 0, calls = 0, input_tokens = 0, output_tokens = 0, cost } = {}) {
-  const tokens = input_tokens + output_tokens;
+export function usageInWords({ requests = 0, calls = 0, input_tokens = 0, output_tokens = 0, cache_read_tokens = 0, cost } = {}) {
+  const tokens = counted(input_tokens + output_tokens, "token");
+  const cached = cache_read_tokens ? ` (${grouped(cache_read_tokens)} cached)` : "";
   return [
-    counted(requests, "request"), counted(calls, "call"), counted(tokens, "token"), cost == null ? "" : dollars(cost),
+    counted(requests, "request"), counted(calls, "call"), tokens + cached, cost == null ? "" : dollars(cost),
   ].filter(Boolean).join(" · ");
 }
