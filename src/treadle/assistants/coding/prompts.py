@@ -35,6 +35,11 @@ You said that it is done, but the tests say otherwise:
 
 Mend that and run the tests again; or, if you can't, say so with done = false."""
 
+UNPROVEN = """\
+You said that it is done, but that isn't proven: {why}.
+
+Change the code that causes the bug, and have a test that fails without this change and passes with it; or, if you can't, say so
+with done = false."""
 
 ONCE_MORE = "You gave up, and are asked to try once more. Look at it afresh, and run the tests after your last change."
 

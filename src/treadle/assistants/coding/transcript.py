@@ -68,6 +68,11 @@ class Transcript(Struct, frozen=True):
         """The tests before anything was changed."""
         return next((step for step in self.steps if step.name == "run_tests"), None)
 
+    def steps_before_change(self, but: str = "") -> tuple[TranscriptStep, ...]:
+        """Return the calls before the first change of a file other than this one."""
+        changes = (at for at, step in enumerate(self.steps) if step.name == "write_file" and step.path != but and not step.failed)
+        return self.steps[: next(changes, len(self.steps))]
+
     def tries(self, path: str) -> list[tuple[str, TranscriptStep | None]]:
         """Return what was written to a file, and the tests after each."""
         found: list[tuple[str, TranscriptStep | None]] = []
