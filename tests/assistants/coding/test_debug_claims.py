@@ -1,5 +1,6 @@
 """What `treadle debug` may claim: nothing is verified, and the exit code isn't 0, unless a test failed without the change."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,15 @@ import pytest
 
 from assistants.coding.packages import TOML, plant, write_package
 from assistants.coding.stage import asks, carried_out, checkout_of, git, mends, needs_git, project, reports
+from treadle.assistants.coding.job_kinds import find_coding_job_kind
 from treadle.assistants.coding.job_report import coding_exit_code, format_job_state, format_work_lines
 from treadle.core.requests import Request, Traits
+from treadle.core.seams import Model
+from treadle.home import close_home, open_home
+from treadle.jobs.execution import execute_job
 from treadle.jobs.store import Job
 from treadle.models.scripted import Scripted, ScriptedReply
+from treadle.plugins.assistant import Host
 
 pytestmark = needs_git
 
@@ -162,6 +168,27 @@ def test_a_small_model_fixes_a_package_with_a_src_folder_from_a_symptom_alone(tm
     assert job.output["files"] == [path]
     assert git(folder, "show", f"{job.output['branch']}:{path}") + "\n" == TOML[path]
     assert job.output["summary"].startswith(f"Fix match_to_datetime in {path}: ")
+
+
+def test_a_job_that_is_resumed_has_its_test_again(tmp_path: Path) -> None:
+    folder = hidden_bug(tmp_path)
+    model = Scripted(f"```python\n{SHOWS}```", *["Sorry."] * 20, traits=SMALL)
+    job, code, state = debugged(tmp_path, folder, model, description=SYMPTOM)
+    assert (code, job.output["files"]) == (1, [])
+    assert "none of the model's answers was a change of the code that was shown (shop.py" in state
+    assert job.output["reproduction"]["source"] == SHOWS
+    assert is_untouched(folder, job)
+
+    async def better() -> Model:
+        return Scripted(*[f"```python\n{RIGHT}```"] * 2, traits=SMALL)  # twice: the file has to be read in this process first
+
+    home = open_home(tmp_path / "home")
+    try:
+        job = asyncio.run(execute_job(job.id, find_coding_job_kind("debug").work, Host(home, better)))
+    finally:
+        close_home(home)
+    assert (coding_exit_code(job), job.output["files"]) == (0, ["shop.py"])
+    assert job.output["tests"] == "3 tests pass, and without the change a new test fails"
 
 
 def test_nothing_changed_is_a_failure_whatever_the_model_claims(tmp_path: Path) -> None:

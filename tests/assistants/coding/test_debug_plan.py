@@ -142,9 +142,7 @@ def test_after_so_many_tries_the_file_is_put_back_and_what_was_learnt_is_said() 
     tries = [tried(1, SOURCE.replace("3", str(number + 4))) for number in range(MAX_TRIES)]
     assert calls(history(*START, *tries)) == [("write_file", {"path": "shop.py", "content": SOURCE})]
     back = (None, [("write_file", {"path": "shop.py", "content": SOURCE}, WRITTEN)])
-    summary = (
-        f"Not fixed; all changes were taken back. price in shop.py: {MAX_TRIES} tried ({MAX_TRIES} times the same tests fail)."
-    )
+    summary = f"Not fixed; all changes were taken back. price in shop.py: {MAX_TRIES} changes tried; the same tests fail."
     assert calls(history(*START, *tries, back)) == [("give_answer", {"summary": summary, "done": False})]
 
 
@@ -184,6 +182,46 @@ def test_javascript_is_found_by_its_relative_imports_and_replaced_as_a_whole() -
     code = (None, [("read_file", {"path": "lib/a.js"}, read("exports.add = (a, b) => a - b\n"))])
     made, _ = advance(history(first, test, code), "```js\nexports.add = (a, b) => a + b\n```", project=ProjectSources({}))
     assert made.calls[0] == ("write_file", {"path": "lib/a.js", "content": "exports.add = (a, b) => a + b\n"})
+
+
+def test_a_file_that_is_too_long_to_be_replaced_is_named_as_the_reason() -> None:
+    failed = msgspec.structs.replace(FAILED, runner="jest", failures=(CheckFailure("adds", "no", "lib/a.js", 3),))
+    long = "// words\n" * 1_000
+    made, asked = advance(
+        history((None, [("run_tests", {}, failed)]), (None, [("read_file", {"path": "lib/a.js"}, read(long))])),
+        project=ProjectSources({}),
+    )
+    assert asked == []
+    assert made.calls[0][1]["summary"] == (
+        "Not fixed: lib/a.js can only be replaced as a whole, and has more than 6,000 characters."
+    )
+
+
+def test_tests_that_lead_to_no_code_are_given_up_with_that_reason() -> None:
+    failed = msgspec.structs.replace(FAILED, failures=(CheckFailure("tests/test_a.py::test_a", "no", "tests/test_a.py", 1),))
+    project = ProjectSources({"tests/test_a.py": "def test_a():\n    assert False\n"})
+    reads = (None, [("read_file", {"path": "tests/test_a.py"}, read(project.files["tests/test_a.py"]))])
+    made, _ = advance(history((None, [("run_tests", {}, failed)]), reads), project=project)
+    assert made.calls[0][1]["summary"] == "Not fixed: the failing tests lead to no code of this project."
+
+
+def test_a_write_that_is_refused_is_tried_again_after_reading() -> None:
+    fixed = SOURCE.replace(" + 1", "")
+    past = history(*START, tried(0, fixed))
+    tools = past[-1]
+    first, *rest = tools.parts
+    assert isinstance(first, Result)
+    refused = Message("tools", (msgspec.structs.replace(first, problem="unread"), *rest))
+    refusing = History([*list(past)[:-1], refused])
+    made, asked = advance(refusing)
+    assert (made.calls, made.state, asked) == ((("read_file", {"path": "shop.py"}),), -1, [])
+
+
+def test_another_turn_begins_with_the_first_attempt_again_and_asks_otherwise() -> None:
+    past = history(*START, tried(7, SOURCE.replace("3", "4")))
+    again = History([*past, person_message("Once more.")])
+    made, asked = advance(again, f"```python\n{SOURCE.replace(' + 1', '')}```")
+    assert (made.state, asked[0].options.temperature, asked[0].options.seed) == (0, 0.5, 1_000)
 
 
 @pytest.mark.parametrize(
@@ -324,8 +362,19 @@ def test_when_it_gives_up_it_names_the_places_and_what_the_tests_said(tmp_path: 
     answer = session.run(knows(wrong, wrong.replace("year, day, month", "1, 2, 3")))
     assert answer["done"] is False
     assert answer["summary"].startswith("Not fixed; all changes were taken back. ")
-    assert f"match_to_datetime in {TOML_RE}: 1 tried (1 times the same tests fail)." in answer["summary"]
+    assert f"match_to_datetime in {TOML_RE}: 1 change tried; the same tests fail." in answer["summary"]
     assert session.files == planted
+
+
+def test_the_last_attempt_is_shown_what_was_tried_and_what_the_tests_said(tmp_path: Path) -> None:
+    path, right, wrong = BUGS["a value of a date"][1:]
+    session = Session(tmp_path, plant(*BUGS["a value of a date"]))
+    session.run(knows(wrong, wrong.replace("year, day, month", "1, 2, 3")))
+    assert "This was tried, and they still fail:" in session.asked[-1]
+    tried_code = session.asked[-1].partition("This was tried")[2]
+    assert "return date(1, 2, 3)" in tried_code
+    assert tried_code.count("\ndef ") == 1
+    assert right not in session.files[path]
 
 
 MICROS = (

@@ -23,11 +23,12 @@ from treadle.assistants.coding.fault_localisation import (
     rank_places,
     source_of,
 )
-from treadle.assistants.coding.fault_targets import FaultTarget, apply_code, narrow_targets, widen_target
+from treadle.assistants.coding.fault_targets import FaultTarget, apply_code, format_part, narrow_targets, widen_target
 from treadle.assistants.coding.project_sources import CodePlace, ProjectSources
 from treadle.assistants.coding.questions import FailingTests, ask_for_code, ask_for_piece
 from treadle.assistants.coding.reproduction import NoReproduction, plan_reproduction
 from treadle.assistants.coding.transcript import Transcript, TranscriptStep, transcript_of
+from treadle.assistants.coding.verification import is_test_path
 from treadle.models import Request
 from treadle.plans import PlanQuestion, PlanStep
 from treadle.workspace import CheckOutcome, format_counts
@@ -58,6 +59,9 @@ def plan_debugging(request: Request, project: ProjectSources, report: BugReport)
         return PlanStep((("run_tests", {}),))
     if first.tests is None:
         return _answer(f"The tests can't be run: {first.content.strip()}", done=False)
+    if story.refused_write:  # files that are to be written have to be read in the process that writes them
+        again = story.state - 1 if isinstance(story.state, int) else None
+        return PlanStep((("read_file", {"path": story.refused_write}),), state=again)
     failing = first
     if first.tests.state in ("passed", "no tests", "not run"):
         found = yield from _reproduce(story, project, report, first.tests)
@@ -145,10 +149,11 @@ def _try_next(story: Transcript, project: ProjectSources, failing: FailingTests,
         return PlanStep(_try_calls(story, *winner), "Back to what passed.")
     known = {_strip_whitespace(content) for _, content, _ in tries}
     last = story.state if isinstance(story.state, int) else -1
-    for index, attempt in list(enumerate(attempts))[last + 1 :] if len(tries) < MAX_TRIES else ():
+    for index, attempt in list(enumerate(attempts))[last + 1 :] if len(tries) < MAX_TRIES * (story.turn + 1) else ():
         found: dict[str, str] = {}
         for number, heat in enumerate(attempt.heats):
-            words = yield _build_question(story, failing, attempt, Options(temperature=heat, seed=index * 10 + number))
+            options = Options(temperature=heat if not story.turn else max(0.5, heat), seed=story.turn * 1_000 + index * 10 + number)
+            words = yield _build_question(story, failing, attempt, options)
             content = _apply_reply(attempt, words)
             if content and _MASK not in content:
                 found.setdefault(_strip_whitespace(content), content)
@@ -179,9 +184,10 @@ def _undo_calls(story: Transcript) -> list[tuple[str, tuple[str, dict[str, Any]]
 def _build_question(story: Transcript, failing: FailingTests, attempt: RepairAttempt, options: Options) -> PlanQuestion:
     if attempt.hole is not None:
         return ask_for_piece(failing, attempt.target, attempt.hole, options)
-    tries = story.tries(attempt.target.path) if attempt.feedback and not attempt.target.parts else []
-    tried = None if not tries else (tries[-1][0], None if tries[-1][1] is None else tries[-1][1].tests)
-    return ask_for_code(failing, attempt.target, tried, options)
+    target = attempt.target
+    tries = [(content, step) for content, step in story.tries(target.path) if attempt.feedback and content != target.source]
+    tried = None if not tries else (format_part(target, tries[-1][0]), None if tries[-1][1] is None else tries[-1][1].tests)
+    return ask_for_code(failing, target, tried, options)
 
 
 def _apply_reply(attempt: RepairAttempt, words: str) -> str:
@@ -224,7 +230,7 @@ def _give_up(story: Transcript, project: ProjectSources, failing: CheckOutcome, 
     if back:
         return PlanStep(tuple(call for _, call in back))
     if not targets:
-        return _answer(f"Not fixed: {_describe_missing_target(story)}.", done=False)
+        return _answer(f"Not fixed: {_describe_missing_target(story, project)}.", done=False)
     learnt = _describe_tries(story, project, failing, [target.path for target in targets])
     if not learnt:
         places = ", ".join(dict.fromkeys(f"{target.name} in {target.path}" for target in targets[:3]))
@@ -232,10 +238,14 @@ def _give_up(story: Transcript, project: ProjectSources, failing: CheckOutcome, 
     return _answer("Not fixed; all changes were taken back. " + " ".join(learnt), done=False)
 
 
-def _describe_missing_target(story: Transcript) -> str:
-    unread = [step.path for step in story.steps if step.name == "read_file" and story.source(step.path) is None]
+def _describe_missing_target(story: Transcript, project: ProjectSources) -> str:
+    read = list(dict.fromkeys(step.path for step in story.steps if step.name == "read_file" and not is_test_path(step.path)))
+    unread = [path for path in read if story.source(path) is None]
     if unread:
-        return f"{', '.join(dict.fromkeys(unread))} couldn't be read as a whole"
+        return f"{', '.join(unread)} couldn't be read as a whole"
+    long = [path for path in read if len(story.source(path) or "") > MAX_OTHER_FILE and not project.module(path).places]
+    if long:
+        return f"{', '.join(long)} can only be replaced as a whole, and has more than {MAX_OTHER_FILE:,} characters"
     return "the failing tests lead to no code of this project"
 
 
@@ -248,15 +258,20 @@ def _describe_tries(story: Transcript, project: ProjectSources, failing: CheckOu
             if content != source:
                 name = _changed_name(project, path, source, content)
                 said.setdefault(name, Counter())[_describe_outcome(failing, None if step is None else step.tests)] += 1
-    return [
-        f"{name}: {sum(results.values())} tried ({'; '.join(f'{count} times {words}' for words, count in results.items())})."
-        for name, results in said.items()
-    ]
+    return [f"{name}: {_count_changes(results)}." for name, results in said.items()]
+
+
+def _count_changes(results: Counter[str]) -> str:
+    total = sum(results.values())
+    counted = [words if len(results) == 1 else f"{words} ({count})" for words, count in results.most_common()]
+    return f"{total} {'change' if total == 1 else 'changes'} tried; {', '.join(counted)}"
 
 
 def _describe_outcome(failing: CheckOutcome, outcome: CheckOutcome | None) -> str:
-    if outcome is None or outcome.state != "failed":
-        return "the tests couldn't be run" if outcome is None else f"the tests {outcome.state}"
+    if outcome is None or outcome.state in ("crashed", "not run", "no tests"):
+        return "the tests can't be run"
+    if outcome.state == "timed out":
+        return "the tests take too long"
     were, now = {each.name for each in failing.failures}, {each.name for each in outcome.failures}
     if now == were:
         return "the same tests fail"

@@ -88,7 +88,7 @@ def place_at(project: ProjectSources, path: str, line: int) -> CodePlace | None:
 def failing_tests_of(project: ProjectSources, tests: CheckOutcome) -> list[CodePlace]:
     """Return the tests that failed, by their names and files."""
     found: dict[CodePlace, None] = {}
-    for failure in tests.failures:
+    for failure in tests.failures or ([CheckFailure(tests.last)] if tests.last else []):
         names = set(re.findall(r"\w+", failure.name))
         paths = [path for path in _test_files_of(project, failure) if path in project.files]
         found.update(dict.fromkeys(test for path in paths for test in _list_tests(project, path) if _simple_name(test) in names))

@@ -54,6 +54,15 @@ def apply_code(target: FaultTarget, code: str) -> str:
     return content if replaced else ""
 
 
+def format_part(target: FaultTarget, content: str) -> str:
+    """Return the part of another content of the file that a target shows of its source."""
+    if not target.parts:
+        return content
+    project = ProjectSources({target.path: content})
+    places = project.module(target.path).places
+    return _format_excerpt(project, [places[part.name] for part in target.parts if part.name in places])
+
+
 def _build_target(project: ProjectSources, path: str, parts: tuple[CodePlace, ...]) -> FaultTarget:
     source = project.files[path]
     if len(source) <= MAX_WHOLE_FILE:

@@ -57,7 +57,7 @@ def plan_reproduction(
     example = _find_example(project, target.path)
     reasons = [_explain(step) for _, step in tries]
     known = [content for content, _ in tries]
-    for number, heat in list(enumerate(_HEATS))[len(tries) :]:
+    for number, heat in list(enumerate(_HEATS * (story.turn + 1)))[len(tries) :]:
         tried = (known[-1], reasons[-1]) if known else None
         options = Options(temperature=heat, seed=number)
         module = project.module_name(target.path)
