@@ -127,6 +127,7 @@ def test_a_model_that_chooses_its_tools_has_to_show_the_symptom_too(tmp_path: Pa
     )
     _job, code, state = debugged(tmp_path, folder, model, description=SYMPTOM)
     sent_back = [request.history[-1].text for request in model.requests if request.history[-1].role == "person"]
+    assert "No test shows this bug." in sent_back[0]
     assert "nothing was changed" in sent_back[1]
     assert "no test shows the symptom: without the change the tests pass as well" in sent_back[2]
     assert (code, state) == (

@@ -336,7 +336,7 @@ def test_questions_widen_from_the_function_to_its_class_and_module(tmp_path: Pat
     session = Session(tmp_path, plant(*BUGS["a private method"]))
     session.run(lambda _: "Sorry.")
     shown = [re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0] for text in session.asked if "Fix it" in text]
-    first, wider = shown[0], shown[3]
+    first, wider = shown[0], shown[5]
     assert first.count("def ") == 1
     assert 3 <= wider.count("def ") < session.files[LIST].count("def ")
     assert max(map(len, shown)) <= 6_100

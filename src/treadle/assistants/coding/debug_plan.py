@@ -35,6 +35,7 @@ from treadle.workspace import CheckOutcome, format_counts
 
 MAX_TRIES = 40
 MAX_OTHER_FILE = 6_000  # characters of a file in another language, of which only the whole can be replaced
+_MAX_FIRST = 5  # targets that are asked for before wider excerpts
 _MAX_PIECES = 10
 _MASK = "[redacted"
 
@@ -126,12 +127,12 @@ def _list_attempts(project: ProjectSources, targets: list[FaultTarget], places: 
     first = targets[0]
     wide = [RepairAttempt(wider, (0.0, 0.7)) for wider in widen_target(project, first, places)]
     return [
-        *[RepairAttempt(target, (0.0,)) for target in targets[:3]],
+        *[RepairAttempt(target, (0.0,)) for target in targets[:_MAX_FIRST]],
         *wide[:1],
         *_list_pieces(first, _MAX_PIECES, (0.0, 0.8, 0.8)),
         *[attempt for target in targets[1:3] for attempt in _list_pieces(target, _MAX_PIECES // 2, (0.0, 0.8))],
         *wide[1:],
-        *[RepairAttempt(target, (0.0,)) for target in targets[3:]],
+        *[RepairAttempt(target, (0.0,)) for target in targets[_MAX_FIRST:]],
         RepairAttempt(first, (0.7,), feedback=True),
     ]
 

@@ -195,6 +195,8 @@ def _build_task(given: BuildInputs | DebugInputs, before: CheckOutcome | None, e
     parts = [to_task_prompt(given), *([earlier] if earlier else [])]
     if before is not None and before.state not in ("not run", "no tests"):
         parts.append(f"Before your first change, the tests say:\n{format_outcome(before)}")
+    if isinstance(given, DebugInputs) and not has_failed(before):
+        parts.append(prompts.NO_FAILING_TEST)
     return "\n\n".join(parts)
 
 

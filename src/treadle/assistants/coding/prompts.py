@@ -28,6 +28,8 @@ Follow the stack trace or the log into the code until you can name the cause, an
 
 EARLIER = "This goes on from earlier work in this folder, whose changes are here already. Keep them unless the task says otherwise."
 
+NO_FAILING_TEST = "No test shows this bug. First add a test that fails because of it, then change the code until it passes."
+
 UNVERIFIED = """\
 You said that it is done, but the tests say otherwise:
 
