@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from treadle import Approval, RunResult
 from treadle.assistant import JobContext, JobResult
@@ -154,10 +155,16 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
 async def _verify(
     room: JobEnvironment, given: BuildInputs | DebugInputs, before: CheckOutcome | None, after: CheckOutcome
 ) -> Verification:
-    """Verify the claim of a job. What was built is verified by its tests; a repair needs a test that fails without it."""
-    if isinstance(given, DebugInputs):
-        return verify_repair(await collect_evidence(room, before, after, symptom_of(given)))
+    """Verify the claim of a job. What was built is verified by its tests; a repair needs a test that fails without it.
+
+    A follow-up need not be about a bug: then it isn't verified without such a test, and not contradicted either.
+    """
     proof = verify_claim(before, after)
+    if isinstance(given, DebugInputs):
+        evidence = await collect_evidence(room, before, after, symptom_of(given))
+        is_open = bool(given.follows and evidence.changed and proof.holds and not has_failed(before))
+        repair = verify_repair(evidence)
+        return replace(repair, denied=False) if is_open else repair
     return Verification(False, "nothing was changed") if proof.holds and not room.desk.job.facts.get("touched") else proof
 
 
@@ -195,7 +202,7 @@ def _build_task(given: BuildInputs | DebugInputs, before: CheckOutcome | None, e
     parts = [to_task_prompt(given), *([earlier] if earlier else [])]
     if before is not None and before.state not in ("not run", "no tests"):
         parts.append(f"Before your first change, the tests say:\n{format_outcome(before)}")
-    if isinstance(given, DebugInputs) and not has_failed(before):
+    if isinstance(given, DebugInputs) and not given.follows and not has_failed(before):
         parts.append(prompts.NO_FAILING_TEST)
     return "\n\n".join(parts)
 
