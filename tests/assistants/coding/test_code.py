@@ -9,10 +9,9 @@ from treadle.assistants.coding.code import (
     extract_code,
     fill_hole,
     find_holes,
-    find_imports,
-    function_at,
-    function_named,
+    find_relative_imports,
     mark_hole,
+    replace_definition,
     splice_code,
 )
 
@@ -75,20 +74,53 @@ def test_other_languages_are_taken_as_whole_files() -> None:
     assert splice_code("let a = 1", "let a = 2\n", "a.js") == "let a = 2\n"
 
 
-def test_functions_are_found_by_line_and_by_name() -> None:
-    assert function_at(SOURCE, 8) == "@cached\ndef area(r):\n    return math.pi * r\n"
-    assert function_at(SOURCE, 1) == ""
-    assert function_named("class T:\n    def test_x(self):\n        pass\n", "test_x") == "    def test_x(self):\n        pass\n"
-    assert function_named(SOURCE, "nope") == ""
-    assert function_at("def f(:", 1) == function_named("def f(:", "f") == ""
-
-
-def test_imports_are_listed_in_python_and_in_javascript() -> None:
-    assert find_imports("import a.b\nfrom c import d\nfrom . import e\n") == ["a.b", "c", "c.d"]
-    assert find_imports("const { f } = require('./lib/f.js')\nimport g from '../g.js'\nimport h from 'h'\n") == [
+def test_imports_of_a_javascript_project_are_found() -> None:
+    assert find_relative_imports("const { f } = require('./lib/f.js')\nimport g from '../g.js'\nimport h from 'h'\n") == [
         "./lib/f.js",
         "../g.js",
     ]
+
+
+CART = """import math
+
+
+class Cart:
+    @property
+    def total(self):
+        return 1
+
+    def count(self):
+        return 2
+
+
+LIMIT = 3
+"""
+
+
+def test_a_method_is_replaced_by_its_namesake_however_it_is_indented() -> None:
+    expected = CART.replace("return 1", "return 5")
+    for code in (
+        "def total(self):\n    return 5\n",
+        "    def total(self):\n        return 5\n",
+        "class Cart:\n    def total(self):\n        return 5\n",
+    ):
+        assert replace_definition(CART, "Cart.total", 5, 7, code) == expected
+    decorated = "@cached\ndef total(self):\n    return 5\n"
+    assert "    @cached\n    def total" in replace_definition(CART, "Cart.total", 5, 7, decorated)
+    assert "@property" not in replace_definition(CART, "Cart.total", 5, 7, decorated)
+
+
+def test_a_variable_is_replaced_and_new_imports_are_added() -> None:
+    code = "import re\nLIMIT: int = 4\n"
+    assert replace_definition(CART, "LIMIT", 13, 13, code) == CART.replace("LIMIT = 3", "LIMIT: int = 4").replace(
+        "import math\n", "import math\nimport re\n"
+    )
+
+
+def test_code_without_the_definition_replaces_nothing() -> None:
+    for code in ("def other():\n    pass\n", "def total(:\n", "Sorry.", ""):
+        assert replace_definition(CART, "Cart.total", 5, 7, code) == ""
+    assert replace_definition("def f(:\n", "f", 1, 1, "def f():\n    pass\n") == ""
 
 
 PIECES = """def f(items):

@@ -224,6 +224,8 @@ def test_a_follow_up_goes_on_from_the_jobs_branch_and_is_told_what_was_done(tmp_
     model = Scripted(writes("name.py", ADDED), reports("Name the shop"))
     code, job = followed(tmp_path, first.id, model, "Give", "it", "a", "name")
     assert (code, job.kind, job.state, job.given["follows"]) == (0, "debug", "completed", first.id)
+    assert (job.output["verified"], job.output["denied"]) == (False, False)
+    assert job.why == "Not verified: no test shows the symptom: without the change the tests pass as well."
     asked = str(model.requests[0])
     for words in ("Give it a name", "Its task: Prices are off", "Its result: Mend the price", "Files it changed: shop.py"):
         assert words in asked

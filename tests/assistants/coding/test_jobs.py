@@ -56,9 +56,10 @@ def test_a_claim_that_the_tests_deny_goes_back_and_in_the_end_is_not_verified(tm
     folder = project(tmp_path)
     model = Scripted(reports("All done"), reports("All done, really"), reports("Done!"))
     job = carried_out(tmp_path, folder, "debug", {}, model)
-    assert job.state == "completed"
+    assert job.state == "failed"
     assert job.output["verified"] is False
-    assert job.why == "Not verified: 2 tests that failed before still fail."
+    assert job.output["tests"] == "nothing was changed"
+    assert job.why == "Nothing was changed. The model said: Done!"
     assert len(model.requests) == 3
     assert "You said that it is done, but the tests say otherwise" in model.requests[1].history[-1].text
 
@@ -129,7 +130,7 @@ def test_a_model_without_native_calls_is_led_and_only_writes_code(tmp_path: Path
     assert (job.state, job.output["verified"], job.output["summary"]) == (
         "completed",
         True,
-        "Mend shop.py: the tests that failed pass now.",
+        "Fix price in shop.py: the tests that failed pass now. The line `return count * 3 + 1` is now `return count * 3`.",
     )
     assert all(not request.tools for request in model.requests)
     assert git(folder, "show", f"{job.output['branch']}:shop.py") + "\n" == MENDED
@@ -142,7 +143,7 @@ def test_a_small_model_that_finds_nothing_leaves_everything_as_it_was(tmp_path: 
     folder = project(tmp_path)
     job = carried_out(tmp_path, folder, "debug", {}, Scripted(*[nonsense] * 60, traits=SMALL))
     assert job.state == "failed"
-    assert job.why.startswith("The agent gave up: Not mended:")
+    assert job.why.startswith("The agent gave up: Not fixed; all changes were taken back. price in shop.py: ")
     assert (folder / "shop.py").read_text() == SHOP
 
 

@@ -72,7 +72,9 @@ def test_what_the_tests_deny_is_no_success(home: Path) -> None:
     folder = project(home)
     done = treadle(home, "debug", "-C", str(folder), "-m", script(home, *[REPORTS] * 3))
     assert done.code == 1
-    assert "is completed, but not verified: 2 tests that failed before still fail." in done.err
+    assert "is failed: Nothing was changed. The model said: Mend the price." in done.err
+    assert "verified" not in done.err
+    assert git(folder, "branch", "--format=%(refname:short)") == "main"
 
 
 def test_a_job_in_the_background_is_watched_and_cancelled_from_elsewhere(home: Path) -> None:

@@ -5,6 +5,7 @@ Python is parsed; in other languages only whole files are replaced.
 
 import ast
 import re
+from textwrap import dedent
 from typing import Any, cast
 
 from msgspec import Struct
@@ -134,38 +135,46 @@ def splice_code(source: str, code: str, path: str) -> str:
     return _replace_definitions(source, old, code, new)
 
 
-def function_at(source: str, line: int) -> str:
-    """Return the source of the outermost function or class that a line is in; empty if there is none."""
-    tree = parse_python(source)
-    if tree is None:
+def find_relative_imports(source: str) -> list[str]:
+    """Return the files that JavaScript code imports from its own project, as they are written there."""
+    return re.findall(r"""(?:from|require\(|import)\s*['"](\.{1,2}/[^'"]+)['"]""", source)
+
+
+def replace_definition(source: str, name: str, first: int, last: int, code: str) -> str:
+    """Return the file with the lines of a definition replaced by its namesake in a model's code; empty if there is none.
+
+    Decorators that the model left out are kept, and imports that it added are added.
+    """
+    code = dedent(code)
+    old, new = parse_python(source), parse_python(code)
+    fresh = None if new is None else _find_namesake(new, name)
+    if old is None or new is None or fresh is None:
         return ""
-    for node in tree.body:
-        if isinstance(node, Definition) and _first_line(node) <= line <= (node.end_lineno or line):
-            return _slice_lines(source, _first_line(node), node.end_lineno or line)
-    return ""
+    known = _find_namesake(old, name, first)
+    if isinstance(known, Definition) and isinstance(fresh, Definition) and not fresh.decorator_list:
+        first = known.lineno
+    lines = source.splitlines()
+    indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
+    start = _first_line(fresh) if isinstance(fresh, Definition) else fresh.lineno
+    written = dedent(_slice_lines(code, start, fresh.end_lineno or fresh.lineno)).splitlines()
+    lines[first - 1 : last] = [f"{indent}{line}" if line else line for line in written]
+    at = _count_header_lines(old)
+    lines[at:at] = _find_new_imports(old, code, new)
+    spliced = "\n".join(lines) + "\n"
+    return spliced if parse_python(spliced) is not None else ""
 
 
-def function_named(source: str, name: str) -> str:
-    """Return the source of a function by its name, wherever in the file it is."""
-    tree = parse_python(source)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, Definition) and node.name == name:
-            return _slice_lines(source, _first_line(node), node.end_lineno or node.lineno)
-    return ""
-
-
-def find_imports(source: str) -> list[str]:
-    """Return the modules that Python code imports, as dotted names, in order; those of other languages as they are written."""
-    tree = parse_python(source)
-    if tree is None:
-        return re.findall(r"""(?:from|require\(|import)\s*['"](\.{1,2}/[^'"]+)['"]""", source)
-    found: list[str] = []
+def _find_namesake(tree: ast.Module, name: str, first: int = 0) -> Definition | ast.Assign | ast.AnnAssign | None:
+    """Return the definition of a name, at or after a line; of a method, one in any class."""
+    simple = name.rpartition(".")[2]
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            found += [node.module, *[f"{node.module}.{alias.name}" for alias in node.names]] if node.module else []
-    return list(dict.fromkeys(found))
+        if isinstance(node, Definition) and node.name == simple and node.lineno >= first:
+            return node
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno >= first:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Name) and target.id == simple for target in targets):
+                return node
+    return None
 
 
 def _find_definitions(tree: ast.Module) -> dict[str, Definition]:

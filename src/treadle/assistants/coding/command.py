@@ -74,6 +74,7 @@ def add_debug_arguments(parser: ArgumentParser) -> None:
     _words_arguments(parser, "SYMPTOMS", "what goes wrong (default: tests fail)")
     parser.add_argument("--failing-test", metavar="NAME", default="", help="a test that fails because of it")
     parser.add_argument("--logs", metavar="LOG", default="", help=f"the same as --error-log{_LOG_HELP}")
+    parser.add_argument("--keep-test", action="store_true", help="keep a test that a small model writes for the symptom")
     _evidence_arguments(parser)
     _change_arguments(parser)
 
@@ -122,7 +123,16 @@ def debug_inputs(args: Namespace) -> DebugInputs:
     log = _join_piped(args, _read_log(args.error_log), _read_log(args.logs))
     steps, trace = _read_text(args.reproduction_steps), _read_log(args.stack_trace)
     return DebugInputs(
-        _join_description(args), log, trace, args.failing_test, steps, args.push, args.pr, args.free, keep_context=args.keep_context
+        _join_description(args),
+        log,
+        trace,
+        args.failing_test,
+        steps,
+        args.push,
+        args.pr,
+        args.free,
+        keep_context=args.keep_context,
+        keep_test=args.keep_test,
     )
 
 

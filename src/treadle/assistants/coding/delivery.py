@@ -1,5 +1,6 @@
 """Delivery of a job's changes: which they are, the commit on its branch, the push, and the job's output."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,21 +28,31 @@ async def collect_changes(room: JobEnvironment) -> dict[str, Any]:
     touched = set(desk.job.facts.get("touched", ()))
     changes = await room.checkpoints.changes(desk.job.facts["before"], after)
     paths = dict.fromkeys(path for change in changes for path in (change.was, change.path) if path)
-    output = {"files": [path for path in paths if path in touched], "branch": desk.job.facts.get("branch", "")}
+    files = [path for path in paths if path in touched]
+    has_branch = files or desk.job.facts.get("delivered")
+    output = {"files": files, "branch": desk.job.facts.get("branch", "") if has_branch else ""}
     others = [path for path in paths if path not in touched]
     return {**output, "others": others} if others else output
 
 
 async def deliver_changes(
-    room: JobEnvironment, given: BuildInputs | DebugInputs, report: WorkReport, proof: Verification
+    room: JobEnvironment,
+    given: BuildInputs | DebugInputs,
+    report: WorkReport,
+    proof: Verification,
+    more: Mapping[str, object],
 ) -> JobResult:
-    """Commit the changes, push them if requested, and return the job's result, whatever goes wrong on the way."""
+    """Commit the changes, push them if requested, and return the job's result, whatever goes wrong on the way.
+
+    `more` is added to the job's output.
+    """
     output: dict[str, Any] = {
         "summary": report.summary,
         "verified": proof.holds,
         "denied": proof.denied,
         "tests": proof.why,
         **await collect_changes(room),
+        **more,
     }
     problem = ""
     try:
@@ -55,6 +66,8 @@ async def deliver_changes(
     output["usage"] = {**msgspec.to_builtins(spent), "total_tokens": spent.total_tokens}
     if not report.done:
         return JobResult("failed", output, "The agent gave up: " + report.summary)
+    if isinstance(given, DebugInputs) and not output["files"]:
+        return JobResult("failed", output, f"Nothing was changed. The model said: {report.summary}")
     if problem:
         return JobResult("failed", output, f"The work is done and kept, but: {problem}")
     return JobResult("completed", output, "" if proof.holds else f"Not verified: {proof.why}.")

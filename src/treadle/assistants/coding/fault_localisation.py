@@ -1,82 +1,222 @@
-"""Fault localisation: which file a failing test is about, and what of it to show, from test output and from what was read. Pure."""
+"""Fault localisation: which definitions a failing test may be about, likeliest first. Pure.
+
+Ranked by the trace of the failure, by what the failing tests call and the passing ones don't, by the words of test, failure
+and symptom, and by the lines that were changed last.
+"""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from math import log
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from treadle.assistants.coding.code import find_imports, function_at
-from treadle.assistants.coding.transcript import Transcript, TranscriptStep
+from treadle.assistants.coding.code import find_relative_imports, is_python_path
+from treadle.assistants.coding.project_sources import CodePlace, ProjectSources
+from treadle.assistants.coding.transcript import Transcript
+from treadle.assistants.coding.verification import is_test_path
+from treadle.workspace import CheckFailure, CheckOutcome
 
-MAX_WHOLE_FILE = 6_000  # characters of a file up to which all of it is shown
+MAX_PLACES = 8
+_MAX_DEPTH = 8  # calls from a test that are followed
 _LOCATION = re.compile(r"(?P<path>[\w./\-]+\.[A-Za-z]{1,4}):(?P<line>\d+)")
-_TEST_PATH = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|(_test|\.test|\.spec|_spec)\.\w+$|(^|/)conftest\.py$")
+_TRACE_LINE = re.compile(r'File "(?P<path>[^"]{1,500})", line (?P<line>\d{1,9})')
+_TOKEN = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_TRACE, _REACH, _WORDS, _RECENT = 8.0, 2.0, 3.0, 1.0  # weights
 
 
-class FaultTarget(Struct, frozen=True):
-    """A file to fix: its content, and the part of it that is shown."""
+class BugReport(Struct, frozen=True):
+    """What is known of a bug beside the tests: the user's words, and the lines that the last commits changed, by file.
 
-    path: str
-    source: str
-    shown: str
+    `test_path` is where a test for it may be written.
+    """
+
+    symptom: str = ""
+    test_path: str = ""
+    recent: Mapping[str, tuple[int, ...]] = {}
 
 
-def find_suspect_files(story: Transcript, tests: TranscriptStep | None) -> list[str]:
-    """Return the files that may have to be fixed: those named by failures and by the task, and those imported by failing tests."""
-    named = [path for path, _ in [*_failure_locations(tests), *_find_locations(story.task)]]
+def rank_places(project: ProjectSources, tests: CheckOutcome, report: BugReport) -> list[CodePlace]:
+    """Return the definitions that may be wrong, likeliest first."""
+    traced = _trace_places(project, tests, report)
+    failing = failing_tests_of(project, tests)
+    depths = _reach(project, failing)
+    others = [place for path in {test.path for test in failing} for place in _list_tests(project, path) if place not in failing]
+    passing = Counter(place for test in others for place in _reach(project, [test]))
+    pool = [place for place in {**traced, **depths} if _is_candidate(project, place)]
+    pool = pool or [place for path in _own_files(project, tests, report) for place in project.module(path).places.values()]
+    words = _compare_words(project, pool, " ".join([*_test_texts(project, failing), *_failure_texts(tests), report.symptom]))
+    scores = {
+        place: _TRACE * traced.get(place, 0.0)
+        + (_REACH / (1 + 0.1 * depths[place]) * _spectrum(passing[place], len(others)) if place in depths else 0.0)
+        + _WORDS * words[place]
+        + (_RECENT if set(report.recent.get(place.path, ())) & set(range(place.start, place.end + 1)) else 0.0)
+        for place in pool
+    }
+    ranked = sorted(scores, key=lambda place: (-scores[place], depths.get(place, _MAX_DEPTH), place))
+    return [place for place in ranked if place.name not in project.module(place.path).classes][:MAX_PLACES] or ranked[:1]
+
+
+def _is_candidate(project: ProjectSources, place: CodePlace) -> bool:
+    return place.path in project.files and not is_test_path(place.path)
+
+
+def _spectrum(passing: int, others: int) -> float:
+    """Return how suspicious code is that failing tests reach: less so the more of the passing tests reach it as well."""
+    return 1.0 / (1.0 + passing / others) if others else 1.0
+
+
+def _trace_places(project: ProjectSources, tests: CheckOutcome, report: BugReport) -> dict[CodePlace, float]:
+    """Return the definitions that locations name, with a weight: the last of a trace counts most."""
+    found: dict[CodePlace, float] = {}
+    said = [failure_locations([failure]) for failure in tests.failures] or [find_locations(tests.output)]
+    for locations in (*said, find_locations(report.symptom)):
+        own = [place for path, line in locations if (place := place_at(project, path, line)) and not is_test_path(place.path)]
+        for index, place in enumerate(reversed(own)):
+            found[place] = max(found.get(place, 0.0), 1.0 / (1 + index))
+    return found
+
+
+def place_at(project: ProjectSources, path: str, line: int) -> CodePlace | None:
+    """Return the innermost definition at a line; the file may be named by a longer path."""
+    own = path if path in project.files else next((name for name in sorted(project.files) if path.endswith(f"/{name}")), "")
+    around = [place for place in project.module(own).places.values() if place.start <= line <= place.end] if own else []
+    return min(around, key=lambda place: place.end - place.start, default=None)
+
+
+def failing_tests_of(project: ProjectSources, tests: CheckOutcome) -> list[CodePlace]:
+    """Return the tests that failed, by their names and files."""
+    found: dict[CodePlace, None] = {}
+    for failure in tests.failures or ([CheckFailure(tests.last)] if tests.last else []):
+        names = set(re.findall(r"\w+", failure.name))
+        paths = [path for path in _test_files_of(project, failure) if path in project.files]
+        found.update(dict.fromkeys(test for path in paths for test in _list_tests(project, path) if _simple_name(test) in names))
+    return list(found)
+
+
+def _test_files_of(project: ProjectSources, failure: CheckFailure) -> Iterable[str]:
+    named = failure.name.partition("::")[0]
+    modules = {part for part in re.findall(r"\w+", failure.name) if part.startswith("test")}
+    yield from (path for path in (named, failure.path) if is_test_path(path))
+    yield from (path for path in sorted(project.files) if is_test_path(path) and PurePosixPath(path).stem in modules)
+
+
+def _list_tests(project: ProjectSources, path: str) -> list[CodePlace]:
+    return [place for place in project.module(path).places.values() if _simple_name(place).startswith("test")]
+
+
+def _simple_name(place: CodePlace) -> str:
+    return place.name.rpartition(".")[2]
+
+
+def _reach(project: ProjectSources, tests: Iterable[CodePlace]) -> dict[CodePlace, int]:
+    """Return the definitions that tests lead to, each with the number of calls on the shortest way."""
+    depths: dict[CodePlace, int] = {}
+    edge = list(tests)
+    for depth in range(_MAX_DEPTH):
+        following = dict.fromkeys(found for place in edge for found in project.find_references(place))
+        edge = [place for place in following if place not in depths]
+        depths.update(dict.fromkeys(edge, depth))
+    return depths
+
+
+def _own_files(project: ProjectSources, tests: CheckOutcome, report: BugReport) -> list[str]:
+    """Return the files that locations name and that failing tests import; all of them if none."""
+    said = failure_locations(tests.failures) or find_locations(tests.output)
+    located = [path for path, _ in [*said, *find_locations(report.symptom)]]
     imported = [
-        path
-        for test in failing_test_files(tests)
-        for module in find_imports(story.source(test) or "")
-        for path in _module_paths(module, test)
+        project.resolve_import(path, bound.module, bound.level)
+        for path in located
+        if is_test_path(path)
+        for bound in project.module(path).imports.values()
     ]
-    return [path for path in dict.fromkeys([*named, *imported]) if not _TEST_PATH.search(path) and _is_inside(path)]
+    own = [path for path in dict.fromkeys([*located, *imported]) if path in project.files and not is_test_path(path)]
+    return own or [path for path in sorted(project.files) if not is_test_path(path)]
 
 
-def failing_test_files(tests: TranscriptStep | None) -> list[str]:
+def _test_texts(project: ProjectSources, tests: Iterable[CodePlace]) -> list[str]:
+    return [source_of(project, test) for test in tests][:3]
+
+
+def source_of(project: ProjectSources, place: CodePlace) -> str:
+    """Return the lines of a definition."""
+    return "\n".join(project.files.get(place.path, "").splitlines()[place.start - 1 : place.end]) + "\n"
+
+
+def _compare_words(project: ProjectSources, pool: list[CodePlace], text: str) -> dict[CodePlace, float]:
+    """Return how much of a text's rare words each definition has, from 0 to 1."""
+    tokens = {place: _tokenize(source_of(project, place)) for place in pool}
+    spread = Counter(token for found in tokens.values() for token in found)
+    wanted = _tokenize(text)
+    raw = {
+        place: sum(log(1 + len(pool) / spread[token]) for token in found & wanted) / (1 + log(1 + len(found)))
+        for place, found in tokens.items()
+    }
+    most = max(raw.values(), default=0.0) or 1.0
+    return {place: value / most for place, value in raw.items()}
+
+
+def _tokenize(text: str) -> set[str]:
+    return {found.lower().removesuffix("s") for found in _TOKEN.findall(text)}
+
+
+def rank_places_by_words(project: ProjectSources, text: str) -> list[CodePlace]:
+    """Return the public functions and classes that a text may be about, likeliest first."""
+    pool = [
+        place
+        for path in sorted(project.files)
+        if not is_test_path(path)
+        for place in project.module(path).places.values()
+        if not any(part.startswith("_") for part in place.name.split("."))
+    ]
+    words = _compare_words(project, pool, text)
+    return sorted(pool, key=lambda place: (-words[place], place))
+
+
+def find_other_files(story: Transcript, project: ProjectSources, tests: CheckOutcome, report: BugReport) -> list[str]:
+    """Return the files without definitions that may be wrong, as those of other languages or that can't be parsed.
+
+    They are named by failures, or imported by failing tests.
+    """
+    named = [path for path, _ in [*failure_locations(tests.failures), *find_locations(f"{tests.output}\n{report.symptom}")]]
+    imported = [
+        str(_join_path(PurePosixPath(test).parent, module))
+        for test in failing_test_files(tests)
+        for module in find_relative_imports(story.source(test) or "")
+    ]
+    own = [path for path in dict.fromkeys([*named, *imported]) if not is_test_path(path) and _is_inside(path)]
+    return [path for path in own if (path in project.files or not is_python_path(path)) and not project.module(path).places]
+
+
+def failing_test_files(tests: CheckOutcome) -> list[str]:
     """Return the files of failing tests, at most two."""
-    paths = dict.fromkeys(path for path, _ in _failure_locations(tests))
-    return [path for path in paths if _TEST_PATH.search(path) and _is_inside(path)][:2]
+    places = [*[(failure.name.partition("::")[0], 0) for failure in tests.failures], *failure_locations(tests.failures)]
+    paths = dict.fromkeys(path for path, _ in places or find_locations(tests.output))
+    return [path for path in paths if "." in path and is_test_path(path) and _is_inside(path)][:2]
 
 
-def runner_messages(tests: TranscriptStep | None) -> list[str]:
-    """Return what a test runner itself says about failures: names and messages, or the end of its output if it names none."""
-    outcome = tests.tests if tests is not None else None
-    if outcome is None:
-        return []
-    return [text for each in outcome.failures for text in (each.name, each.message)] or [outcome.output]
-
-
-def _failure_locations(tests: TranscriptStep | None) -> list[tuple[str, int]]:
-    """Return the locations of failures, each before those that its message names."""
-    outcome = tests.tests if tests is not None else None
-    if outcome is None or not outcome.failures:
-        return [place for text in runner_messages(tests) for place in _find_locations(text)]
+def failure_locations(failures: Iterable[CheckFailure]) -> list[tuple[str, int]]:
+    """Return the locations of failures, each after those that its message names."""
     places: list[tuple[str, int]] = []
-    for each in outcome.failures:
-        places += [(each.path, each.line or 0)] if each.path else []
-        places += _find_locations(each.message)
+    for failure in failures:
+        places += find_locations(failure.message)
+        places += [(failure.path, failure.line or 0)] if failure.path else []
     return places
 
 
-def _find_locations(text: str) -> list[tuple[str, int]]:
-    """Return the locations in a text written by a person or a test runner."""
-    return [(found["path"], int(found["line"])) for found in _LOCATION.finditer(text)]
+def find_locations(text: str) -> list[tuple[str, int]]:
+    """Return the locations in a text written by a person or a test runner, in order."""
+    found = [*_TRACE_LINE.finditer(text), *_LOCATION.finditer(text)]
+    return [(match["path"], int(match["line"])) for match in sorted(found, key=lambda match: match.start())]
+
+
+def _failure_texts(tests: CheckOutcome) -> list[str]:
+    return [text for failure in tests.failures[:3] for text in (failure.name, failure.message)]
 
 
 def _is_inside(path: str) -> bool:
     return not path.startswith(("/", "..")) and "site-packages" not in path and "node_modules" not in path
-
-
-def _module_paths(module: str, test: str) -> Iterable[str]:
-    """Yield the possible paths of a module that a test imports."""
-    folder = PurePosixPath(test).parent
-    if module.startswith("."):
-        return [str(_join_path(folder, module))]
-    inside = module.replace(".", "/")
-    roots = ("", "src/", f"{folder}/" if str(folder) != "." else "")
-    return [f"{root}{inside}.py" for root in dict.fromkeys(roots)]
 
 
 def _join_path(folder: PurePosixPath, relative: str) -> PurePosixPath:
@@ -87,14 +227,3 @@ def _join_path(folder: PurePosixPath, relative: str) -> PurePosixPath:
         elif part != ".":
             parts.append(part)
     return PurePosixPath(*parts)
-
-
-def build_target(story: Transcript, path: str) -> FaultTarget:
-    """Return a file to fix: all of it is shown, or of a long one the functions that failures lead through."""
-    source = story.source(path) or ""
-    if len(source) <= MAX_WHOLE_FILE:
-        return FaultTarget(path, source, source)
-    places = [*_failure_locations(story.last("run_tests")), *_find_locations(story.task)]
-    lines = [line for named, line in places if named == path]
-    shown = dict.fromkeys(part for line in lines if (part := function_at(source, line)))
-    return FaultTarget(path, source, "\n".join(shown) or source[:MAX_WHOLE_FILE])

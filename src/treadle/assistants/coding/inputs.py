@@ -24,7 +24,7 @@ class BuildInputs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DebugInputs(Struct, frozen=True, forbid_unknown_fields=True):
-    """Something to fix."""
+    """Something to fix. `keep_test` keeps a test that is written for a symptom which no other test shows."""
 
     description: str = ""
     error_log: str = ""
@@ -36,6 +36,7 @@ class DebugInputs(Struct, frozen=True, forbid_unknown_fields=True):
     free: bool = False
     keep_context: bool = False
     follows: str = ""
+    keep_test: bool = False
 
 
 class ReviewInputs(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +76,12 @@ def job_title(given: JobInputs) -> str:
             return given.description or _last_line(given.error_log or given.stack_trace or given.logs)
         case _:
             assert_never(given)
+
+
+def symptom_of(given: DebugInputs) -> str:
+    """Return what the user reported of a bug; empty if it is only that tests fail."""
+    parts = (given.description, given.stack_trace, given.error_log, given.reproduction_steps)
+    return "\n\n".join(truncate_middle(part) for part in parts if part.strip())
 
 
 def find_missing_input(given: JobInputs) -> str:

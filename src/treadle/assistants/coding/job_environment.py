@@ -1,6 +1,9 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
 
+from asyncio import to_thread
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,27 @@ from treadle.assistant import JobContext, Settings, configured_agent, settings_f
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.checkout import note_progress, prepare_working_folder, source_folder_of
 from treadle.assistants.coding.context_log import ContextLoggingModel
-from treadle.assistants.coding.debug_plan import plan_debugging as debug_plan
+from treadle.assistants.coding.debug_plan import plan_debugging
+from treadle.assistants.coding.fault_localisation import BugReport
+from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
 from treadle.plans import GuidedModel
-from treadle.workspace import Bounds, Checkpoints, GitRules, SandboxMissing, link_environments, require_sandbox
+from treadle.workspace import (
+    Bounds,
+    Checkpoints,
+    GitRules,
+    SandboxMissing,
+    Workspace,
+    WorkspaceProblem,
+    link_environments,
+    require_sandbox,
+)
 
 MAX_ROUNDS = 20
+GUIDED_ROUNDS = 60  # of a guided model: code decides what they are, and ends them
+_MAX_SOURCES = 3_000
+_MAX_SOURCE_BYTES = 500_000
+_NO_SOURCES = ("__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist")
 _INSTRUCTIONS = {"build": prompts.BUILD, "debug": prompts.DEBUG, "review": prompts.REVIEW, "triage": prompts.TRIAGE}
 _OUTPUT_TYPES: dict[str, Any] = {
     "build": answers.WorkReport,
@@ -114,9 +132,20 @@ async def _is_sandboxed(folder: Path, settings: Settings) -> bool:
 
 
 async def build_job_agent(
-    room: JobEnvironment, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None
+    room: JobEnvironment,
+    *,
+    leaves: bool = False,
+    turn: int = 0,
+    tests: Bounds | None = None,
+    report: BugReport = BugReport(),  # noqa: B008 - frozen
 ) -> Agent[Any, Any]:
-    """Build the agent that does the work. `leaves` lets it push; `turn` is the turn's number; `tests` are the bounds of tests."""
+    """Build the agent that does the work.
+
+    leaves  lets it push
+    turn    the turn's number
+    tests   the bounds of tests
+    report  what is known of the bug, for a guided model
+    """
     kept = room.checkpoints if room.changes else None
     tools = make_coding_toolset(
         room.kind,
@@ -141,7 +170,10 @@ async def build_job_agent(
     limits = asdict(
         await _remaining_limits(room, turn)
     )  # over all turns of a job, so that what is left goes before what was settled
-    model = GuidedModel(room.model, debug_plan) if room.is_guided else room.model
+    model = room.model
+    if room.is_guided:
+        project = await to_thread(read_project_sources, room.folder)
+        model = GuidedModel(model, partial(plan_debugging, project=project, report=report))
     host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
     project = room.source if room.changes else None  # a judge doesn't read what the project wants
     return configured_agent(
@@ -160,13 +192,24 @@ async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:
     """Return what is left of the job's limits after the turns before this one."""
     limits, rounds, spent = room.settings.limits, await room.desk.rounds(turn), await room.desk.usage(turn)
     return Limits(
-        rounds=max(1, (limits.rounds or MAX_ROUNDS) - rounds),
+        rounds=max(1, (limits.rounds or (GUIDED_ROUNDS if room.is_guided else MAX_ROUNDS)) - rounds),
         tokens=None if limits.tokens is None else max(1, limits.tokens - spent.total_tokens),
         seconds=limits.seconds,
         cost=None if limits.cost is None else max(0.0, limits.cost - (spent.cost or 0.0)),
         at_limit="fail",
         refuse_at=6,
     )
+
+
+def read_project_sources(folder: Path) -> ProjectSources:
+    """Read the project's Python files; of a very large project, the first ones. Hidden folders and environments are left out."""
+    workspace = Workspace(folder, links=False)
+    found: dict[str, str] = {}
+    for path in workspace.files(passed=lambda name: name.startswith(".") or name in _NO_SOURCES):
+        if path.endswith(".py") and len(found) < _MAX_SOURCES:
+            with suppress(WorkspaceProblem):
+                found[path] = workspace.read_bytes(path, _MAX_SOURCE_BYTES).decode("utf-8", errors="replace")
+    return ProjectSources(found)
 
 
 def build_instructions(kind: CodingJobName, settings: Settings) -> str:

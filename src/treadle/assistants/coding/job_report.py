@@ -48,6 +48,8 @@ def format_work_lines(job: Job) -> list[str]:
     """Return lines that say where its work is, and what it used."""
     output = job.output
     found: list[str] = []
+    if output.get("reproduction"):
+        found += _format_reproduction(output["reproduction"])
     if output.get("files"):
         found.append(f"Changed: {', '.join(output['files'])}")
     if output.get("branch"):
@@ -64,6 +66,12 @@ def format_work_lines(job: Job) -> list[str]:
     if output.get("usage"):
         found.append(f"Used: {_format_usage(job, output['usage'])}")
     return found
+
+
+def _format_reproduction(test: dict[str, Any]) -> list[str]:
+    """Return lines with the test that was written for the symptom."""
+    kept = "kept" if test["kept"] else "not kept; --keep-test keeps such a test if it is part of a verified fix"
+    return [f"Test for the symptom ({test['path']}, {kept}):", *[f"    {line}" for line in test["source"].splitlines()]]
 
 
 def target_branch_of(job: Job) -> str:

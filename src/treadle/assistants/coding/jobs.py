@@ -9,10 +9,12 @@ from contextlib import nullcontext
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from treadle import Approval, RunResult
 from treadle.assistant import JobContext, JobResult
 from treadle.assistants.coding import answers, prompts
+from treadle.assistants.coding.bug_facts import note_bug_facts, report_on, restore_reproduction, take_reproduction
 from treadle.assistants.coding.delivery import collect_changes, deliver_changes
 from treadle.assistants.coding.follow_up import facts_from_earlier_job
 from treadle.assistants.coding.inputs import (
@@ -22,14 +24,16 @@ from treadle.assistants.coding.inputs import (
     ReviewInputs,
     TriageInputs,
     find_missing_input,
+    symptom_of,
     to_task_prompt,
     truncate_middle,
 )
 from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
-from treadle.assistants.coding.tools import bounds_of, bounds_of_tests, usual_tests
-from treadle.assistants.coding.verification import verify_claim
+from treadle.assistants.coding.repair_evidence import collect_evidence, run_usual_tests
+from treadle.assistants.coding.tools import bounds_of_tests, usual_tests
+from treadle.assistants.coding.verification import Verification, has_failed, verify_claim, verify_repair
 from treadle.errors import SettingsError
-from treadle.workspace import CheckOutcome, CheckSelection, format_outcome, read_repository, review_diff, run_checks
+from treadle.workspace import CheckOutcome, format_counts, format_outcome, read_repository, review_diff
 
 _MAX_RETRIES = 2  # times a claim that doesn't hold is sent back
 _MAX_DIFF = 60_000
@@ -96,7 +100,29 @@ async def _run_change(desk: JobContext, given: BuildInputs | DebugInputs) -> Job
     room = await prepare_environment(desk, kind, keeps=given.keep_context, free=given.free, leaves=given.push or given.pr)
     with nullcontext() if room.is_private else desk.alone():
         await _prepare(room)
-        return await _work_until_verified(room, given)
+        return _find_early_result(room, given) or await _work_until_verified(room, given)
+
+
+def _find_early_result(room: JobEnvironment, given: BuildInputs | DebugInputs) -> JobResult | None:
+    """Return the result of a debug job with nothing to go by: no test fails, and no symptom was described."""
+    before = _to_outcome(room.desk.job.facts.get("tests_before"))
+    if not isinstance(given, DebugInputs) or before is None:
+        return None
+    name = given.failing_test
+    output: dict[str, Any] = {"files": [], "branch": ""}
+    is_listed = before.state == "passed" or (before.state == "failed" and before.failed + before.errors == len(before.failures))
+    if name and is_listed and not any(name in failure.name for failure in before.failures):
+        return JobResult("failed", output, f"No test {name} fails: {format_counts(before)}. Nothing was changed.")
+    if has_failed(before) or symptom_of(given):
+        return None
+    if before.state == "passed":
+        words = "All tests pass, and no symptom was described, so there is nothing to repair."
+        return JobResult("completed", {**output, "summary": words})
+    return JobResult("failed", output, f"{_describe_untested(before)}, and no symptom was described: say what goes wrong.")
+
+
+def _describe_untested(before: CheckOutcome) -> str:
+    return "There are no tests" if before.state == "no tests" else f"The tests can't be run ({before.output.strip()})"
 
 
 async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugInputs) -> JobResult:
@@ -106,27 +132,54 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
     prompt, given_up = _build_task(given, before, desk.job.facts.get("earlier", "")), desk.before == "failed"
     while True:
         tests = bounds_of_tests(room.settings, before)
-        agent = await build_job_agent(room, leaves=given.push or given.pr, turn=turn, tests=tests)
+        agent = await build_job_agent(room, leaves=given.push or given.pr, turn=turn, tests=tests, report=report_on(room, given))
         result = await desk.ask(agent, prompt, turn)
         if result.stopped != "answered":
             return _stopped_result(result, await collect_changes(room))
-        report: answers.WorkReport = result.output
+        answer: answers.WorkReport = result.output
         if result.reason and not desk.job.facts.get("touched"):  # words alone, and nothing was done
-            return JobResult("failed", await collect_changes(room), f"Nothing was changed. The model said: {report.summary}")
-        if given_up and not report.done:  # somebody wants it to be tried once more
+            return JobResult("failed", await collect_changes(room), f"Nothing was changed. The model said: {answer.summary}")
+        if given_up and not answer.done:  # somebody wants it to be tried once more
             turn, prompt, given_up = turn + 1, prompts.ONCE_MORE, False
             continue
         room.say("Running the tests, to see whether that holds …")
-        after = await _run_tests(room)
-        proof = verify_claim(before, after)
-        if proof.holds or not report.done or turn >= _MAX_RETRIES or after.state in ("no tests", "not run"):
-            return await deliver_changes(room, given, report, proof)
+        after = await run_usual_tests(room)
+        proof = await _verify(room, given, before, after)
+        if proof.holds or not answer.done or turn >= _MAX_RETRIES or after.state == "not run" or not proof.denied:
+            reproduction = await take_reproduction(room, given, keep=proof.holds)
+            return await deliver_changes(room, given, answer, proof, reproduction)
         turn += 1
-        prompt = prompts.UNVERIFIED.format(tests=format_outcome(after))
+        prompt = _format_rejection(proof, after)
+
+
+async def _verify(
+    room: JobEnvironment, given: BuildInputs | DebugInputs, before: CheckOutcome | None, after: CheckOutcome
+) -> Verification:
+    """Verify the claim of a job. What was built is verified by its tests; a repair needs a test that fails without it.
+
+    A follow-up need not be about a bug: then it isn't verified without such a test, and not contradicted either.
+    """
+    proof = verify_claim(before, after)
+    if isinstance(given, DebugInputs):
+        evidence = await collect_evidence(room, before, after, symptom_of(given))
+        is_open = bool(given.follows and evidence.changed and proof.holds and not has_failed(before))
+        repair = verify_repair(evidence)
+        return replace(repair, denied=False) if is_open else repair
+    return Verification(False, "nothing was changed") if proof.holds and not room.desk.job.facts.get("touched") else proof
+
+
+def _format_rejection(proof: Verification, after: CheckOutcome) -> str:
+    """Return the prompt that sends a claim back, with the tests' output if they contradict it."""
+    if after.state in ("passed", "no tests"):
+        return prompts.UNPROVEN.format(why=proof.why)
+    return prompts.UNVERIFIED.format(tests=format_outcome(after))
 
 
 async def _prepare(room: JobEnvironment) -> None:
-    """Take a checkpoint and run the tests once before anything is changed. A resumed job does only what is missing."""
+    """Take a checkpoint and run the tests once before anything is changed. A resumed job does only what is missing.
+
+    A guided model's plan needs facts that no longer can be had after a change.
+    """
     desk, facts = room.desk, room.desk.job.facts
     if "before" not in facts:
         desk.note(before=await room.checkpoints.take("before the job"))
@@ -135,22 +188,22 @@ async def _prepare(room: JobEnvironment) -> None:
         desk.note(
             usual_tests=msgspec.to_builtins(usual_tests(room.settings))
         )  # what the agent may write into settings is no matter
-        desk.note(tests_before=msgspec.to_builtins(await _run_tests(room)))
+        desk.note(tests_before=msgspec.to_builtins(await run_usual_tests(room)))
+    if room.is_guided and "reproduction" not in facts:
+        await note_bug_facts(room)
+    await restore_reproduction(room)
 
 
 def _to_outcome(fact: Any) -> CheckOutcome | None:
     return None if fact is None else msgspec.convert(fact, CheckOutcome)
 
 
-async def _run_tests(room: JobEnvironment) -> CheckOutcome:
-    wanted = msgspec.convert(room.desk.job.facts["usual_tests"], CheckSelection)
-    return await run_checks(room.folder, wanted, bounds=bounds_of(room.settings), project=room.project, unsafe=room.unsafe)
-
-
 def _build_task(given: BuildInputs | DebugInputs, before: CheckOutcome | None, earlier: str) -> str:
     parts = [to_task_prompt(given), *([earlier] if earlier else [])]
     if before is not None and before.state not in ("not run", "no tests"):
         parts.append(f"Before your first change, the tests say:\n{format_outcome(before)}")
+    if isinstance(given, DebugInputs) and not given.follows and not has_failed(before):
+        parts.append(prompts.NO_FAILING_TEST)
     return "\n\n".join(parts)
 
 

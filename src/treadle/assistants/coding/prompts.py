@@ -28,6 +28,8 @@ Follow the stack trace or the log into the code until you can name the cause, an
 
 EARLIER = "This goes on from earlier work in this folder, whose changes are here already. Keep them unless the task says otherwise."
 
+NO_FAILING_TEST = "No test shows this bug. First add a test that fails because of it, then change the code until it passes."
+
 UNVERIFIED = """\
 You said that it is done, but the tests say otherwise:
 
@@ -35,6 +37,11 @@ You said that it is done, but the tests say otherwise:
 
 Fix that and run the tests again; or, if you can't, say so with done = false."""
 
+UNPROVEN = """\
+You said that it is done, but that isn't proven: {why}.
+
+Change the code that causes the bug, and have a test that fails without this change and passes with it; or, if you can't, say so
+with done = false."""
 
 ONCE_MORE = "You gave up, and are asked to try once more. Look at it afresh, and run the tests after your last change."
 

@@ -1,22 +1,21 @@
-"""Questions to a small model: for the whole corrected, or for one piece of it, as if it were missing. Pure.
+"""Questions to a small model: for code corrected, for one piece of it as if it were missing, or for a test of a symptom. Pure.
 
-A piece takes seconds, a whole file half a minute; and what a model doesn't see, it doesn't copy.
+A piece takes seconds, a whole function half a minute; and what a model doesn't see, it doesn't copy.
 """
 
-import re
-
+from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle import Options
-from treadle.assistants.coding.code import CodeHole, function_named, is_python_path, mark_hole
-from treadle.assistants.coding.fault_localisation import FaultTarget, failing_test_files, runner_messages
-from treadle.assistants.coding.transcript import Transcript, TranscriptStep
+from treadle.assistants.coding.code import CodeHole, is_python_path, mark_hole
+from treadle.assistants.coding.fault_targets import FaultTarget
 from treadle.plans import PlanQuestion
+from treadle.workspace import CheckOutcome, format_outcome
 
-_NAME = re.compile(r"(?:::|\bdef |\b)(test\w+)")
+_MAX_TEXT = 1_500  # characters of a test, and of what tests say
 _INSTRUCTIONS = "You are a careful programmer who fixes bugs."
 _WHOLE_PROMPT = """\
-This code has a bug, so that it doesn't do what it should:
+This code{origin} has a bug, so that it doesn't do what it should:
 
 ```{language}
 {source}```
@@ -44,26 +43,65 @@ A piece of this code is missing, at {mark}:
 {source}```
 
 Which code belongs there? Answer with JSON: {{"code": "the missing code"}}"""
+_TEST_PROMPT = """\
+This bug was reported:
+
+{symptom}
+
+The code that it may be about{origin}:
+
+```python
+{source}```
+
+{example}{more}Write one test for {runner} that fails because of this bug, and that will pass when the bug is fixed.
+It compares what the code returns with what it should return. Give the whole test file, with its imports, in a fenced block."""
+_TEST_RETRY_PROMPT = """\
+This test was tried, but {said}:
+
+```python
+{tried}```
+
+"""
 _CODE_SCHEMA = {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"], "additionalProperties": False}
 _MARK = "____"
 
 
-def ask_for_piece(story: Transcript, target: FaultTarget, hole: CodeHole, options: Options) -> PlanQuestion:
+class FailingTests(Struct, frozen=True):
+    """The tests that a repair is for: their source as far as known, and their outcome."""
+
+    bodies: tuple[str, ...]
+    outcome: CheckOutcome
+
+
+def ask_for_piece(failing: FailingTests, target: FaultTarget, hole: CodeHole, options: Options) -> PlanQuestion:
     """Ask which code belongs in a hole. What all holes share comes first, so that a server can reuse its prompt cache."""
     source = mark_hole(target.shown, hole, _MARK)
-    text = _PIECE_PROMPT.format(tests=_failing_tests(story), mark=_MARK, language=_fence_language(target), source=source)
+    text = _PIECE_PROMPT.format(tests=_format_tests(failing), mark=_MARK, language=_fence_language(target), source=source)
     return PlanQuestion(text, _INSTRUCTIONS, replace(options, max_tokens=120), _CODE_SCHEMA)
 
 
-def ask_for_whole(
-    story: Transcript, target: FaultTarget, tried: tuple[str, TranscriptStep | None] | None, options: Options
+def ask_for_code(
+    failing: FailingTests, target: FaultTarget, tried: tuple[str, CheckOutcome | None] | None, options: Options
 ) -> PlanQuestion:
-    """Ask for all of it corrected. `tried` is a content that didn't help, and the tests after it."""
+    """Ask for the shown code corrected. `tried` is code that didn't help, and the tests after it."""
     language = _fence_language(target)
-    more = "" if tried is None else _RETRY_PROMPT.format(language=language, tried=tried[0], said=_format_failures(tried[1]))
-    what = "the whole file" if target.shown == target.source else "that code"
-    text = _WHOLE_PROMPT.format(language=language, source=target.shown, tests=_failing_tests(story), more=more, what=what)
+    more = "" if tried is None else _RETRY_PROMPT.format(language=language, tried=tried[0], said=_format_outcome(tried[1]))
+    what, origin = ("that code", f" of {target.path}") if target.parts else ("the whole file", "")
+    tests = _format_tests(failing)
+    text = _WHOLE_PROMPT.format(origin=origin, language=language, source=target.shown, tests=tests, more=more, what=what)
     return PlanQuestion(text, _INSTRUCTIONS, replace(options, max_tokens=_max_tokens(target.shown)))
+
+
+def ask_for_test(
+    symptom: str, target: FaultTarget, module: str, runner: str, example: str, tried: tuple[str, str] | None, options: Options
+) -> PlanQuestion:
+    """Ask for a test that shows a symptom. `tried` is a test that doesn't show it, and why not."""
+    more = "" if tried is None else _TEST_RETRY_PROMPT.format(tried=tried[0], said=tried[1])
+    shown = f"A test of this project looks like this:\n\n```python\n{_cut(example)}```\n\n" if example else ""
+    text = _TEST_PROMPT.format(
+        symptom=_cut(symptom), origin=f", of the module {module}", source=target.shown, example=shown, more=more, runner=runner
+    )
+    return PlanQuestion(text, _INSTRUCTIONS, replace(options, max_tokens=600))
 
 
 def _fence_language(target: FaultTarget) -> str:
@@ -75,20 +113,25 @@ def _max_tokens(shown: str) -> int:
     return min(2_048, 300 + len(shown) // 2)
 
 
-def _failing_tests(story: Transcript) -> str:
-    """Return the tests that failed at first: their source if it was read, else their output."""
-    tests = story.first_tests
-    names = dict.fromkeys([name for text in runner_messages(tests) for name in _NAME.findall(text)])
-    bodies = [body for name in names for test in failing_test_files(tests) if (body := _test_body(story, test, name))]
-    shown = "\n\n".join(bodies[:3])
-    return f"```python\n{shown}```\n" if bodies else f"```\n{_format_failures(tests)}\n```\n"
+def _format_tests(failing: FailingTests) -> str:
+    """Return the tests that fail, with what they saw; their outcome if their source isn't known."""
+    if not failing.bodies:
+        return f"```\n{_format_outcome(failing.outcome)}\n```\n"
+    shown = "\n\n".join(map(_cut, failing.bodies[:3]))
+    seen = "\n".join(
+        dict.fromkeys(_cut(each.message.strip(), 300).rstrip() for each in failing.outcome.failures[:3] if each.message)
+    )
+    return f"```python\n{shown}```\n" + (f"\nThey fail with:\n\n```\n{seen}\n```\n" if seen else "")
 
 
-def _test_body(story: Transcript, test: str, name: str) -> str:
-    body = function_named(story.source(test) or "", name)
-    return body if len(body) <= 1_500 else f"{body[:1_500]}\n"
+def _format_outcome(outcome: CheckOutcome | None) -> str:
+    return "" if outcome is None else _cut(format_outcome(outcome)).rstrip()
 
 
-def _format_failures(tests: TranscriptStep | None) -> str:
-    said = "" if tests is None else tests.content
-    return said if len(said) <= 1_500 else f"{said[:1_500]}\n…"
+def _cut(text: str, most: int = _MAX_TEXT) -> str:
+    """Return a text's whole lines up to a length, or the beginning of a longer first line."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    if len(text) <= most:
+        return text
+    whole = text[:most].rpartition("\n")[0]
+    return f"{whole or text[:most]}\n…\n"

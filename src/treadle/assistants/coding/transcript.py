@@ -9,6 +9,8 @@ from treadle import Call, History, Result
 from treadle.plans import load_plan_state
 from treadle.workspace import CheckOutcome, FileLines
 
+_MAX_REFUSALS = 5  # of one file, before it is left as it is
+
 
 class TranscriptStep(Struct, frozen=True):
     """A call and its result: as text, and as data."""
@@ -48,7 +50,8 @@ class Transcript(Struct, frozen=True):
 
     task: str
     steps: tuple[TranscriptStep, ...]
-    state: Any = None  # of the plan, with its last move that had one
+    state: Any = None  # of the plan, with its last step in this turn that had one
+    turn: int = 0
 
     def last(self, *names: str) -> TranscriptStep | None:
         """Return the last call of one of these tools."""
@@ -68,6 +71,19 @@ class Transcript(Struct, frozen=True):
         """The tests before anything was changed."""
         return next((step for step in self.steps if step.name == "run_tests"), None)
 
+    def steps_before_change(self, but: str = "") -> tuple[TranscriptStep, ...]:
+        """Return the calls before the first change of a file other than this one."""
+        changes = (at for at, step in enumerate(self.steps) if step.name == "write_file" and step.path != but and not step.failed)
+        return self.steps[: next(changes, len(self.steps))]
+
+    @property
+    def refused_write(self) -> str:
+        """The file of a write that failed, unless it was read since, or is refused again and again: as after a restart."""
+        refused = [(at, step.path) for at, step in enumerate(self.steps) if step.name == "write_file" and step.failed]
+        at, path = refused[-1] if refused else (0, "")
+        was_read = any(step.name == "read_file" and step.path == path for step in self.steps[at:])
+        return "" if was_read or [each for _, each in refused].count(path) > _MAX_REFUSALS else path
+
     def tries(self, path: str) -> list[tuple[str, TranscriptStep | None]]:
         """Return what was written to a file, and the tests after each."""
         found: list[tuple[str, TranscriptStep | None]] = []
@@ -83,6 +99,7 @@ def transcript_of(history: History) -> Transcript:
     asked: dict[str, Call] = {}
     steps: list[TranscriptStep] = []
     task = ""
+    begins = [index for index, message in enumerate(history) if message.role == "person"]
     for message in history:
         task = task or (message.text if message.role == "person" else "")
         for part in message.parts:
@@ -91,4 +108,5 @@ def transcript_of(history: History) -> Transcript:
             elif isinstance(part, Result) and part.call_id in asked:
                 call = asked[part.call_id]
                 steps.append(TranscriptStep(call.name, call.arguments, part.content, part.problem is not None, part.data))
-    return Transcript(task, tuple(steps), load_plan_state(history))
+    this_turn = list(history)[begins[-1] :] if begins else []
+    return Transcript(task, tuple(steps), load_plan_state(this_turn), max(0, len(begins) - 1))

@@ -1,8 +1,20 @@
-"""Verification of a claim that work is done: by the tests after the last change, compared with those before the first. Pure."""
+"""Verification of a claim that work is done: by the tests after the last change, compared with those before the first. Pure.
+
+A repair needs more than tests that pass: a test that fails on the code as it was, and passes now.
+"""
+
+import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from treadle.workspace import CheckOutcome
+from treadle.workspace import CheckFailure, CheckOutcome
+
+_TEST_PATH = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|(_test|\.test|\.spec|_spec)\.\w+$|(^|/)conftest\.py$")
+_ASSERTION = re.compile(r"assert\b|AssertionError\b|(\w+\.)*Failed: DID NOT RAISE")
+_EXCEPTION = re.compile(r"(?:\w+\.)*(\w+)")
+_CRASH_WORDS = re.compile(r"\b(crash|rais|throw|error|exception|fail|traceback)", re.IGNORECASE)
+_DEFECTS_OF_A_TEST = ("NameError", "SyntaxError", "IndentationError", "ImportError", "ModuleNotFoundError")
 
 
 class Verification(Struct, frozen=True):
@@ -11,6 +23,84 @@ class Verification(Struct, frozen=True):
     holds: bool
     why: str
     denied: bool = False
+
+
+class RepairEvidence(Struct, frozen=True):
+    """What test runs say about a repair.
+
+    before        the tests before the first change
+    after         the tests after the last change
+    changed       the files that were changed
+    reproduction  the tests as they are now, on the code as it was; None if tests failed before anyway
+    unchanged     the tests as they were, on the code as it is now; None if none of them was changed
+    symptom       what the user reported
+    """
+
+    before: CheckOutcome | None
+    after: CheckOutcome | None
+    changed: tuple[str, ...]
+    reproduction: CheckOutcome | None = None
+    unchanged: CheckOutcome | None = None
+    symptom: str = ""
+
+
+def is_test_path(path: str) -> bool:
+    """Return whether a file belongs to the tests, by its name and folder."""
+    return _TEST_PATH.search(path) is not None
+
+
+def has_failed(outcome: CheckOutcome | None) -> bool:
+    """Return whether tests were run and didn't pass."""
+    return outcome is not None and outcome.state in ("failed", "crashed", "timed out")
+
+
+def verify_repair(evidence: RepairEvidence) -> Verification:
+    """Verify that a bug is fixed: tests fail without the change of the code, and all pass with it."""
+    if not evidence.changed:
+        return Verification(False, "nothing was changed", denied=True)
+    claim = verify_claim(evidence.before, evidence.after)
+    if not claim.holds:
+        return replace(claim, denied=True)
+    if all(map(is_test_path, evidence.changed)):
+        return Verification(False, "only tests were changed", denied=True)
+    if evidence.unchanged is not None and evidence.unchanged.state != "passed":
+        result = "couldn't be run" if evidence.unchanged.state == "not run" else "don't pass"
+        return Verification(False, f"tests were changed, and as they were before they {result}", denied=True)
+    if has_failed(evidence.before):
+        return claim
+    if shows_symptom(evidence.reproduction, evidence.symptom):
+        return Verification(True, f"{claim.why}, and without the change a new test fails")
+    return Verification(False, f"no test shows the symptom: {_describe_reproduction(evidence.reproduction)}", denied=True)
+
+
+def _describe_reproduction(outcome: CheckOutcome | None) -> str:
+    """Say how tests that don't show the symptom end on the code as it was."""
+    if outcome is None or outcome.state in ("crashed", "not run"):
+        return "without the change the tests can't be run"
+    if outcome.state != "failed":
+        return "without the change the tests pass as well"
+    message = next((failure.message.strip() for failure in outcome.failures if failure.message.strip()), "no message")
+    return f"without the change a test fails for another reason ({message.splitlines()[0][:200]})"
+
+
+def shows_symptom(outcome: CheckOutcome | None, symptom: str) -> bool:
+    """Return whether a test fails for the reported reason, and not because it is itself defective."""
+    if outcome is None or outcome.state not in ("failed", "timed out"):
+        return False
+    return outcome.state == "timed out" or any(_is_symptom(failure, symptom) for failure in outcome.failures)
+
+
+def _is_symptom(failure: CheckFailure, symptom: str) -> bool:
+    """Return whether a failure is a failed assertion, or an exception that was reported."""
+    message = failure.message.strip()
+    if _ASSERTION.match(message):
+        return True
+    found = _EXCEPTION.match(message)
+    name = found[1] if found else ""
+    if name and re.search(rf"\b{name}\b", symptom):
+        return True
+    in_code = bool(failure.path) and not is_test_path(failure.path)
+    return in_code and name not in _DEFECTS_OF_A_TEST and _CRASH_WORDS.search(symptom) is not None
 
 
 def verify_claim(before: CheckOutcome | None, after: CheckOutcome | None) -> Verification:
