@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from treadle import Agent, RunContext, Runs, allow, ask, open_home, tool
 from treadle.core.entries import Awaited, Entry, Finished, Replied, Returned, Woken
-from treadle.core.errors import EventError, EventNotAwaited, EventTimeout, RunWaiting, SettingsError
+from treadle.core.errors import EventError, EventNotAwaited, EventTimeout, JournalError, RunWaiting, SettingsError
 from treadle.engine.setup import Services
 from treadle.home import close_home
 from treadle.models.scripted import calls
@@ -433,6 +433,29 @@ def test_a_background_tool_may_wait(services, clock):
     results = asyncio.run(story())
     assert [result.stopped for result in results] == ["waiting", "waiting", "answered"]
     assert results[-1].output == "Seen."
+
+
+def test_a_run_that_cannot_be_woken_is_logged_and_the_others_go_on(services, clock, caplog):
+    agent = waiting_agent(sleeper([]), calls(("nap", {})), "Done.")
+
+    async def story():
+        for run_id in ("a", "b"):
+            await agent.run("Go.", run_id=run_id, journal=services)
+        clock.at += HOUR
+        return await agent.wake_due(journal=replace(services, journal=Unreadable(services.journal)))
+
+    class Unreadable(DatabaseJournal):
+        def __init__(self, journal) -> None:
+            super().__init__(journal.database)
+
+        async def read(self, run_id: str):
+            if run_id == "a":
+                raise JournalError("The disk is gone.")
+            return await super().read(run_id)
+
+    (woken,) = asyncio.run(story())
+    assert (woken.run_id, woken.output) == ("b", "Done.")
+    assert "Run a couldn't be woken: The disk is gone." in caplog.text
 
 
 def test_a_cancelled_run_waits_for_nothing_any_more(services, clock):

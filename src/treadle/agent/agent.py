@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing, suppress
+from contextlib import AbstractContextManager, aclosing
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from weakref import WeakSet
 
@@ -20,7 +20,7 @@ from treadle.agent.arguments import (
 from treadle.agent.output import OutputMode, choose_output
 from treadle.agent.override import AgentChanges, Override, find_override, use_override
 from treadle.core.calls import Settling
-from treadle.core.errors import RunNotFound, RunTaken, SettingsError
+from treadle.core.errors import RunNotFound, RunTaken, SettingsError, TreadleError
 from treadle.core.events import Event, RunEnded
 from treadle.core.grants import Scope
 from treadle.core.media import Prompt
@@ -32,6 +32,7 @@ from treadle.engine.engine import Engine
 from treadle.engine.result import OutputT, RunResult
 from treadle.engine.setup import Answer, Approval, Approver, Caller, Compaction, Instructions, OutputValidator, Services, Setup
 from treadle.engine.watch import Watch
+from treadle.guard.log_filter import log
 from treadle.guard.policy import Rule, to_policy
 from treadle.guard.redaction import Redactor
 from treadle.loop.decide import TurnTerms
@@ -360,7 +361,8 @@ class Agent(Generic[DepsT_contra, OutputT]):
     ) -> list[RunResult[OutputT]]:
         """Resume this agent's runs whose time to wait is over, or whose event has come: at most so many, one after the other.
 
-        Any number of processes may do so: each run goes on in one of them. Returns the results of those that went on here.
+        Any number of processes may do so: each run goes on in one of them. Returns the results of those that went on here. One
+        that can't be resumed is logged, and tried again the next time.
         """
         engine = self._engine_for(journal)
         services, caller = engine.services, Caller("", self._deps_of(deps), credentials or {}, watchers)
@@ -368,8 +370,12 @@ class Agent(Generic[DepsT_contra, OutputT]):
             raise SettingsError("Only runs in a database can wait; give the journal that they are stored in.")
         results: list[RunResult[OutputT]] = []
         for due in await services.waits.due(services.clock(), most, agent=self.name):
-            with suppress(RunTaken):  # another process was quicker
+            try:
                 results.append(await engine.resume(due.run_id, caller=replace(caller, user=due.user), wakes=True))
+            except RunTaken:
+                continue  # another process was quicker
+            except TreadleError as error:  # the others go on
+                log.error("Run %s couldn't be woken: %s", due.run_id, error)
         return results
 
     async def approvals(self, run_id: str, *, journal: bool | Journal | Services | None = None) -> list[Approval]:

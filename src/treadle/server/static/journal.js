@@ -7,7 +7,7 @@ const KINDS = {  // what an entry is called in lists
   opened: "Opened", said: "Said", steered: "Message received", delivered: "Message delivered",
   replied: "Replied", called: "Called inside", judged: "Judged", previewed: "Previewed",
   approved: "Approved", refused: "Refused", started: "Started", unclear: "Unclear", settled: "Settled", returned: "Returned",
-  noted: "Noted", shortened: "Shortened", compacted: "Compacted", overflowed: "Too long",
+  awaited: "Waiting", woken: "Woken", noted: "Noted", shortened: "Shortened", compacted: "Compacted", overflowed: "Too long",
   resumed: "Resumed", forked: "Forked", finished: "Finished",
 };
 
@@ -188,6 +188,8 @@ const BRIEFS = {
   unclear: ({ call_id, reason }, reading) => `${reading.nameOf(call_id)}: ${reason ?? ""}`,
   settled: ({ call_id, said, by }, reading) => `${reading.nameOf(call_id)}: ${SETTLED[said]}${by ? ` (${by})` : ""}`,
   returned: ({ result: { name, problem }, seconds = 0 }) => `${name}${problem ? ` (${problem})` : ""} after ${lasting(seconds)}`,
+  awaited: ({ call_id, wait }, reading) => `${reading.nameOf(call_id)}: ${[wait.event, wait.key].filter(Boolean).join(" ") || "a time"}`,
+  woken: ({ result: { name, problem } }) => `${name}${problem ? ` (${problem})` : ""}`,
   noted: ({ text }) => text || "time ran out",
   shortened: ({ call_ids }) => counted(call_ids.length, "result"),
   compacted: ({ messages, summary }) => `${counted(messages, "message")}: ${summary.notes ?? ""}`,
