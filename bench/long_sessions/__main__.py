@@ -29,6 +29,8 @@ RESUME = 1.0  # seconds
 PACKAGES = ("pydantic-ai-slim", "pydantic-ai-harness", "langchain", "deepagents")
 
 
+Steady = tuple[list[dict[str, float]], dict[str, float]]  # blocks of turns, and how the run was resumed
+
 ABOUT = f"""\
 Facts are planted in the first half of a conversation and asked for in the last fifth: half of them in the user's words, half in a
 tool's result, and every fifth is corrected in between. The model is a deterministic mock over HTTP with a window of {WINDOW:,}
@@ -110,15 +112,19 @@ class Record:
     def find(self, contender: str, turns: int) -> Session | None:
         """Return a session that was held already."""
         lines = self._path.read_text("utf-8").splitlines() if self._path is not None and self._path.exists() else []
-        held = [json.loads(line) for line in lines]
-        return next(
-            (
-                Session(contender, turns, each["found"], Counts(**each["counts"]))
-                for each in held
-                if (each["contender"], each["turns"]) == (contender, turns)
-            ),
-            None,
-        )
+        held = [each for each in map(json.loads, lines) if (each["contender"], each["turns"]) == (contender, turns)]
+        return Session(contender, turns, held[0]["found"], Counts(**held[0]["counts"])) if held else None
+
+    def find_steady(self, turns: int) -> Steady | None:
+        """Return the long run, if it was measured already."""
+        found = self.find("steady", turns)
+        return None if found is None else (found.found["blocks"], found.found["resumed"])
+
+    def add_steady(self, measured: Steady) -> Steady:
+        """Add the long run, and return it."""
+        blocks, resumed = measured
+        self.add(Session("steady", int(blocks[-1]["turns"]), {"blocks": blocks, "resumed": resumed}, Counts()))
+        return measured
 
     def add(self, session: Session) -> Session:
         """Add a session, and return it."""
@@ -128,7 +134,7 @@ class Record:
         return session
 
 
-def measure_steady(url: str, turns: int) -> tuple[list[dict[str, float]], dict[str, float]]:
+def measure_steady(url: str, turns: int) -> Steady:
     """Return the blocks of a long run, and how it was resumed after its process was killed."""
     with tempfile.TemporaryDirectory(prefix="long-sessions-") as folder:
         found: dict[str, Any] = {}
@@ -178,9 +184,7 @@ def judge_steady(blocks: list[dict[str, float]], resumed: dict[str, float]) -> l
     ]
 
 
-def write_page(
-    sessions: list[Session], steady: tuple[list[dict[str, float]], dict[str, float]] | None, goals: list[tuple[str, bool]]
-) -> str:
+def write_page(sessions: list[Session], steady: Steady | None, goals: list[tuple[str, bool]]) -> str:
     """Return the page with all tables."""
     machine = describe()
     left_out = [f"{name} with {turns} turns: {why}" for (name, turns), why in LEFT_OUT.items()]
@@ -209,7 +213,8 @@ def write_page(
 
 
 def _describe_resume(resumed: dict[str, float]) -> str:
-    how = f"Another process resumed it in {resumed['resume_s']:.2f} s, from {resumed['entries']:,.0f} entries"
+    took = f"{resumed['resume_s']:.2f} s ({resumed['cpu_s']:.2f} s of CPU time, at a load of {resumed['load']:.0f})"
+    how = f"Another process resumed it in {took}, from {resumed['entries']:,.0f} entries"
     return f"\nKilled in the next turn, during a call. {how}; the turn after that took {resumed['next_turn_s']:.2f} s.\n"
 
 
@@ -241,7 +246,9 @@ def main() -> None:
                 session = record.find(contender, turns) or record.add(hold(model, url, contender, turns))
                 sessions.append(session)
                 print(*session.row(), *list(session.found["failures"])[:1], flush=True)
-        steady = measure_steady(url, wanted.steady) if wanted.steady else None
+        steady = (
+            record.find_steady(wanted.steady) or record.add_steady(measure_steady(url, wanted.steady)) if wanted.steady else None
+        )
     goals = [*judge_sessions(sessions), *([] if steady is None else judge_steady(*steady))]
     page = write_page(sessions, steady, goals)
     print(page)

@@ -10,7 +10,7 @@ import os.path
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -51,7 +51,8 @@ class MockModel:
 
     def answer(self, session: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return the status and the message, or the error, for a request."""
-        messages, tools = body["messages"], body.get("tools") or []
+        messages: list[dict[str, Any]] = body["messages"]
+        tools: list[dict[str, Any]] = body.get("tools") or []
         sent = json.dumps([tools, messages])
         tokens = len(sent) // CHARACTERS_PER_TOKEN
         with self._lock:
@@ -67,7 +68,7 @@ class MockModel:
                 alike = os.path.commonprefix([sent, self._last.get(session, "")])  # noqa: RUF071 - by character
                 counts.repeated_tokens += len(alike) // CHARACTERS_PER_TOKEN
                 self._last[session] = sent
-        message = {"content": summarize(messages)} if body["model"] == SUMMARIZER else reply(messages, tools)
+        message: dict[str, Any] = {"content": summarize(messages)} if body["model"] == SUMMARIZER else reply(messages, tools)
         out = len(json.dumps(message)) // CHARACTERS_PER_TOKEN
         with self._lock:
             counts.output_tokens += out
@@ -87,6 +88,9 @@ def _text_of(message: dict[str, Any]) -> str:
 
 def reply(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the model's message: a call, an answer, or a few words about the work."""
+    if depot := _searched_depot(messages):  # also where a framework has compacted the question itself meanwhile
+        code = find_code(depot, "\n".join(map(_text_of, messages)))
+        return {"content": f"It is {code}." if code else "I don't know."}
     asked_at = max((index for index, each in enumerate(messages) if each["role"] == "user"), default=0)
     turn = _TURN.search(_text_of(messages[asked_at]))
     number, said = (int(turn[1]), turn[2]) if turn else (0, "")
@@ -98,9 +102,17 @@ def reply(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[s
         code = find_code(question[1], "\n".join(map(_text_of, messages)))
         if code:
             return {"content": f"It is {code}."}
-        search = None if has_result else _search(question[1], offered)
+        search = _search(question[1], offered)
         return _call(*search, number) if search else {"content": "I don't know."}
     return {"content": f"Noted. {work(number, 'model')}"}
+
+
+def _searched_depot(messages: list[dict[str, Any]]) -> str:
+    """Return the depot whose code was searched for with the last call; empty where that was no search."""
+    calls = {call["id"]: call["function"] for each in messages for call in each.get("tool_calls") or ()}
+    call = calls.get(messages[-1].get("tool_call_id", ""))
+    found = None if call is None or call["name"] == "depot_record" else re.search(r"[A-Z]{4,}", call["arguments"])
+    return found[0] if found else ""
 
 
 def _search(depot: str, offered: set[str]) -> tuple[str, dict[str, Any]] | None:
@@ -148,7 +160,7 @@ def _weight(sentence: str) -> int:
 
 
 @contextmanager
-def serve(model: MockModel) -> Iterator[str]:
+def serve(model: MockModel) -> Generator[str]:
     """Serve the model on the loopback interface; the base URL."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -172,8 +184,8 @@ def serve(model: MockModel) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *_: object) -> None:
-            pass
+        def log_message(self, format: str, *_: object) -> None:  # noqa: A002 - the name in the base class
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
@@ -197,12 +209,12 @@ def _whole(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _streamed(answer: dict[str, Any]) -> str:
-    message = dict(answer["message"])
+    message: dict[str, Any] = dict(answer["message"])
     if "tool_calls" in message:
         message["tool_calls"] = [{"index": index, **call} for index, call in enumerate(message["tool_calls"])]
     reason = "tool_calls" if "tool_calls" in message else "stop"
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "mock"}
-    chunks = [
+    chunks: list[dict[str, Any]] = [
         {**head, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
         {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
         {**head, "choices": [], "usage": _usage(answer)},

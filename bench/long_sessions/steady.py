@@ -72,12 +72,14 @@ async def resume(folder: Path, url: str) -> dict[str, float]:
     """Resume the run, and go on with it."""
     agent, services = make_agent(url), open_home(folder).services()
     await agent.run("[turn 0] Begin.", journal=services)  # what is loaded with the first request
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     result = await agent.resume(RUN, journal=services)
-    resumed = time.perf_counter() - began
+    resumed, cpu = time.perf_counter() - began, time.process_time() - cpu
     assert result.stopped == "answered", result.message
     await agent.run("[turn 5001] What is the access code of depot KELVIN?", run_id=RUN, journal=services)
-    return {"resume_s": resumed, "next_turn_s": time.perf_counter() - began - resumed, "entries": len(result.entries)}
+    next_turn = time.perf_counter() - began - resumed
+    load = os.getloadavg()[0]
+    return {"resume_s": resumed, "cpu_s": cpu, "next_turn_s": next_turn, "entries": len(result.entries), "load": load}
 
 
 async def perform(step: str, folder: Path, url: str, turns: int) -> Any:

@@ -68,15 +68,16 @@ class TurnInput:
     @contextmanager
     def paused(self) -> Generator[None]:
         """Leave the terminal to a question, in this context."""
-        if self._terminal is None:
+        terminal = self._terminal
+        if terminal is None:
             yield
             return
-        self._terminal.close()
+        terminal.close()
         try:
             yield
         finally:
-            if self._terminal is not None:
-                self._terminal.open()
+            if self._terminal is terminal:  # the turn goes on
+                terminal.open()
 
     def close(self) -> None:
         """Restore the terminal before the turn is over: it is being stopped, and a second signal would leave no time for it."""
