@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench.long_sessions.contenders import CONTENDERS
@@ -26,17 +27,19 @@ STEADY_TURNS = 1_000
 OURS = "treadle"
 FLAT = 1.5  # how much more the last turns may cost than the second hundred
 RESUME = 1.0  # seconds
+RESUMES = 5
 PACKAGES = ("pydantic-ai-slim", "pydantic-ai-harness", "langchain", "deepagents")
 
 
-Steady = tuple[list[dict[str, float]], dict[str, float]]  # blocks of turns, and how the run was resumed
+Steady = tuple[list[dict[str, float]], list[dict[str, float]]]  # blocks of turns, and how the run was resumed, several times
 
 ABOUT = f"""\
 Facts are planted in the first half of a conversation and asked for in the last fifth: half of them in the user's words, half in a
 tool's result, and every fifth is corrected in between. The model is a deterministic mock over HTTP with a window of {WINDOW:,}
 tokens, which refuses more; it answers from what it is sent, or by a search of the conversation's history where one is offered.
-The summarizer is the same for all: the most telling sentences, {SUMMARY:,} characters. Tokens are the server's count, of four
-characters each; a prompt cache can't serve those that aren't at the beginning of the request as they were in the one before.
+The summarizer is the same for all: the most telling sentences, {SUMMARY:,} characters. Thresholds are those of each framework's
+documentation, everything else is as it comes. Tokens are the server's count, of four characters each; a prompt cache can't serve
+those that aren't at the beginning of the request as they were in the one before.
 """
 
 
@@ -80,17 +83,16 @@ class Session:
             f"{counts.searches:,}",
             f"{counts.refused:,}",
             f"{self.failures:,}",
-            f"{found['seconds']:.0f}",
         ]
 
 
 COLUMNS = [
     *("contender", "recall", "said by the user", "in a tool's result", "corrected", "tokens sent", "of these not at the beginning"),
-    *("requests", "summaries", "searches", "refused", "failed turns", "seconds"),
+    *("requests", "summaries", "searches", "refused", "failed turns"),
 ]
 
 
-LEFT_OUT = {("pydantic-ai-harness", 400): "its time grows with the square of the number of turns"}
+LEFT_OUT = {("pydantic-ai-harness", 400): "not measured, for lack of time"}
 
 
 def hold(model: MockModel, url: str, contender: str, turns: int) -> Session:
@@ -138,13 +140,17 @@ def measure_steady(url: str, turns: int) -> Steady:
     """Return the blocks of a long run, and how it was resumed after its process was killed."""
     with tempfile.TemporaryDirectory(prefix="long-sessions-") as folder:
         found: dict[str, Any] = {}
-        for step in ("talk", "die", "resume"):
+        resumed: list[dict[str, float]] = []
+        for step in ("talk", *("die", "resume") * RESUMES):
             command = [sys.executable, "-m", "bench.long_sessions.steady", step, folder, url, str(turns)]
             ran = subprocess.run(command, capture_output=True, text=True, check=False)
             if step != "die" and ran.returncode:
                 raise SystemExit(f"{step}: {ran.stderr}")
-            found[step] = json.loads(ran.stdout.splitlines()[-1]) if step != "die" else None
-    return found["talk"], found["resume"]
+            if step == "resume":
+                resumed.append(json.loads(ran.stdout.splitlines()[-1]))
+            elif step == "talk":
+                found[step] = json.loads(ran.stdout.splitlines()[-1])
+    return found["talk"], resumed
 
 
 def judge_sessions(sessions: list[Session]) -> list[tuple[str, bool]]:
@@ -167,8 +173,9 @@ def judge_sessions(sessions: list[Session]) -> list[tuple[str, bool]]:
     return goals
 
 
-def judge_steady(blocks: list[dict[str, float]], resumed: dict[str, float]) -> list[tuple[str, bool]]:
+def judge_steady(blocks: list[dict[str, float]], resumes: list[dict[str, float]]) -> list[tuple[str, bool]]:
     """Return each goal about the long run, and whether it is reached."""
+    resumed = median([each["resume_s"] for each in resumes])
     early, late = blocks[min(1, len(blocks) - 1)], blocks[-1]
     grown = (late["memory_mb"] - early["memory_mb"]) / max(late["turns"] - early["turns"], 1) * 1000
     return [
@@ -178,8 +185,8 @@ def judge_steady(blocks: list[dict[str, float]], resumed: dict[str, float]) -> l
         ),
         (f"memory: {grown:.0f} KB for each further turn, which is what the turn says (at most 20 KB)", grown <= 20),
         (
-            f"resumed after a kill in {resumed['resume_s']:.2f} s, with {resumed['entries']:,.0f} entries",
-            resumed["resume_s"] < RESUME,
+            f"resumed after a kill in {resumed:.2f} s, the median of {len(resumes)} (below {RESUME:.0f} s)",
+            resumed < RESUME,
         ),
     ]
 
@@ -212,10 +219,12 @@ def write_page(sessions: list[Session], steady: Steady | None, goals: list[tuple
     )
 
 
-def _describe_resume(resumed: dict[str, float]) -> str:
-    took = f"{resumed['resume_s']:.2f} s ({resumed['cpu_s']:.2f} s of CPU time, at a load of {resumed['load']:.0f})"
-    how = f"Another process resumed it in {took}, from {resumed['entries']:,.0f} entries"
-    return f"\nKilled in the next turn, during a call. {how}; the turn after that took {resumed['next_turn_s']:.2f} s.\n"
+def _describe_resume(resumes: list[dict[str, float]]) -> str:
+    rows = [[f"{each[name]:,.2f}" for name in ("resume_s", "cpu_s", "next_turn_s", "load")] for each in resumes]
+    words = (
+        f"\nKilled in the next turn, during a call, and resumed by another process, from {resumes[0]['entries']:,.0f} entries on:\n"
+    )
+    return f"{words}\n{table(['resumed in, s', 'CPU time, s', 'the next turn, s', 'load of the machine'], rows)}\n"
 
 
 def _versions() -> list[str]:
