@@ -19,14 +19,13 @@ from treadle.assistants.coding.debug_plan import plan_debugging
 from treadle.assistants.coding.fault_localisation import BugReport
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
+from treadle.files import Workspace, WorkspaceProblem
 from treadle.plans import GuidedModel
 from treadle.workspace import (
     Bounds,
     Checkpoints,
     GitRules,
     SandboxMissing,
-    Workspace,
-    WorkspaceProblem,
     link_environments,
     require_sandbox,
 )
