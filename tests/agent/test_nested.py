@@ -1,5 +1,6 @@
-"""Agents as tools of other agents: typed input, and output as data."""
+"""Agents as tools of other agents: typed input, output as data, several at once, in the background, each with its own budget."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -7,7 +8,7 @@ import pytest
 from msgspec import Struct
 from pydantic import BaseModel, field_validator
 
-from treadle import Agent
+from treadle import Agent, Limits, allow, tool
 from treadle.errors import SettingsError
 from treadle.models.scripted import calls
 from treadle.testing import Scripted
@@ -95,3 +96,75 @@ def test_an_input_has_fields_and_a_template_has_an_input():
         agent.as_tool(input_type=list[int])
     with pytest.raises(SettingsError, match="both, or neither"):
         agent.as_tool(template=str)
+
+
+def meeting(parties: int):
+    """A tool that returns once so many calls of it run at the same time."""
+    met = asyncio.Barrier(parties)
+
+    @tool(effect="read")
+    async def meet() -> str:
+        """Meet."""
+        async with asyncio.timeout(30):
+            await met.wait()
+        return "met"
+
+    return meet
+
+
+def test_several_run_at_the_same_time_each_in_a_run_of_its_own():
+    async def main():
+        meet = meeting(3)
+        inner = [Agent(Scripted(calls(("meet", {})), f"{name} met."), tools=[meet], name=name) for name in ("ann", "bob", "cy")]
+        model = Scripted(calls(*[(agent.name, {"prompt": "Go."}) for agent in inner]), "All met.")
+        return await Agent(model, tools=[agent.as_tool() for agent in inner]).run("Go.", run_id="r")
+
+    result = asyncio.run(main())
+    assert result.output == "All met."
+    assert [record.result.content for record in result.calls] == ["ann met.", "bob met.", "cy met."]
+
+
+def test_in_the_background_the_outer_agent_goes_on_and_reads_the_answer_later():
+    started, released = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="read")
+    async def look() -> str:
+        """Look."""
+        started.set()
+        await released.wait()
+        return "three letters"
+
+    @tool(effect="read")
+    async def work() -> str:
+        """Do something else meanwhile."""
+        await started.wait()
+        released.set()
+        return "worked"
+
+    inner = Agent(Scripted(calls(("look", {})), "There are three letters."), tools=[look], name="archivist")
+    script = [calls(("archivist", {"prompt": "Look."})), calls(("work", {})), calls(("background_result", {"id": "call_1_1"}))]
+    outer = Agent(Scripted(*script, "Three."), tools=[inner.as_tool(background=True), work], policy=[allow("*")])
+
+    async def main():
+        async with asyncio.timeout(30):
+            return await outer.run("Go.")
+
+    result = asyncio.run(main())
+    assert result.output == "Three."
+    assert "There are three letters." in [record.result.content for record in result.calls]
+
+
+def test_the_limits_of_the_nested_agent_are_the_budget_of_one_call():
+    @tool(effect="read")
+    def look(where: int) -> str:
+        """Look."""
+        return f"nothing at {where}"
+
+    script = [calls(("look", {"where": number})) for number in range(20)]
+    inner = Agent(Scripted(*script), tools=[look], name="searcher", limits=Limits(calls=3))
+    outer = Agent(
+        Scripted(calls(("searcher", {"prompt": "Look."})), "It isn't there."), tools=[inner.as_tool()], limits=Limits(calls=9)
+    )
+    result = outer.run_sync("Go.")
+    assert (result.stopped, result.output) == ("answered", "It isn't there.")
+    assert result.usage.calls == 4

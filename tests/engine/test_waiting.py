@@ -104,6 +104,31 @@ def test_a_sleep_ends_the_turn_and_the_tool_goes_on_when_its_time_has_come(servi
         _ = first.output
 
 
+def test_a_tool_that_catches_every_exception_waits_all_the_same(services, clock):
+    ran = []
+
+    @tool(effect="read")
+    async def nap(ctx: RunContext) -> str:
+        """Sleep."""
+        try:
+            await ctx.sleep(HOUR)
+        except Exception:  # noqa: BLE001 - as careful tools do
+            ran.append("caught")
+        ran.append("after")
+        return "rested"
+
+    agent = waiting_agent(nap, "Good morning.")
+
+    async def main():
+        waiting = await agent.run("Rest.", run_id="r", journal=services)
+        assert (waiting.stopped, ran) == ("waiting", [])
+        clock.at += HOUR
+        return await agent.wake_due(journal=services)
+
+    assert [result.output for result in asyncio.run(main())] == ["Good morning."]
+    assert ran == ["after"]
+
+
 def test_a_wait_takes_none_of_the_turns_time(services, clock):
     agent = waiting_agent(sleeper([]), "Done.")
 

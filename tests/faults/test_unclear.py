@@ -75,9 +75,9 @@ def test_killed_again_after_the_answer(nursery, killed, said, writes):
 
 def test_an_answer_is_taken_once_and_only_for_a_call_in_question(nursery, killed):
     waits(nursery, killed)
-    assert "waits for somebody" in nursery.life(killed, resume=True, attended=True, settle=["c9", "again"])["error"]
+    assert "waits for a person" in nursery.life(killed, resume=True, attended=True, settle=["c9", "again"])["error"]
     assert nursery.life(killed, resume=True, attended=True, settle=[CALL, "happened"])["stopped"] == "answered"
-    assert "waits for somebody" in nursery.life(killed, resume=True, attended=True, settle=[CALL, "happened"])["error"]
+    assert "waits for a person" in nursery.life(killed, resume=True, attended=True, settle=[CALL, "happened"])["error"]
 
 
 def test_where_nobody_is_there_the_run_ends_and_reports_it(nursery, killed):

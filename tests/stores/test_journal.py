@@ -38,7 +38,7 @@ def test_writing_where_somebody_else_has_written_is_refused(journal):
     async def story():
         await journal.append("r1", 0, [OPENED])
         await journal.append("r1", 1, [Said(text="mine")])
-        with pytest.raises(RunTaken, match="Somebody else"):
+        with pytest.raises(RunTaken, match="Another process"):
             await journal.append("r1", 1, [Said(text="theirs")])
         with pytest.raises(RunTaken):
             await journal.append("r1", 7, [Said(text="a gap")])

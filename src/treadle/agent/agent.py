@@ -520,18 +520,22 @@ class Agent(Generic[DepsT_contra, OutputT]):
         *,
         input_type: Any = None,
         template: Callable[[Any], Prompt] | None = None,
+        background: bool = False,
     ) -> Toolset:
         """Return this agent as a tool for another agent. Its structured output is the data of the call's result.
 
         The tool takes a prompt. With `input_type`, a class with fields, it takes those, and the prompt is what `template`
-        makes of the value, or else the fields as JSON.
+        makes of the value, or else the fields as JSON. In the `background` the other agent goes on meanwhile, and reads the
+        result when it is there.
         """
         from treadle.agent.nested import NestedAgent, make_input  # most agents are no tools of others
 
         told = description or (self.setup.instructions if isinstance(self.setup.instructions, str) else "")
         tool_name = name or self.setup.name
         takes = make_input(input_type, template, tool_name)
-        return NestedAgent(self._resolve_nested, tool_name, told or f"Ask the agent {self.setup.name}.", takes)
+        return NestedAgent(
+            self._resolve_nested, tool_name, told or f"Ask the agent {self.setup.name}.", takes, background=background
+        )
 
     def as_handoff(self, tool_name: str = "", description: str = "") -> "Handoff":
         """Return this agent as one that others hand a conversation off to: for their `handoffs=[…]`."""

@@ -68,13 +68,19 @@ class NestedAgent:
     """
 
     def __init__(
-        self, resolve: Callable[[Caller], tuple[Setup, Caller]], name: str, description: str, takes: AgentInput = PROMPT_INPUT
+        self,
+        resolve: Callable[[Caller], tuple[Setup, Caller]],
+        name: str,
+        description: str,
+        takes: AgentInput = PROMPT_INPUT,
+        *,
+        background: bool = False,
     ) -> None:
         self._resolve = resolve
         self._input = takes
         spec = ToolSpec(name, description, takes.schema)
         # What it does to the world is decided call by call by its own policy; asking it is no effect in itself.
-        self._tools = (Tool(spec, effect="read", retry="idempotent", toolset="agents"),)
+        self._tools = (Tool(spec, effect="read", retry="idempotent", toolset="agents", background=background),)
 
     async def __aenter__(self) -> "NestedAgent":
         return self

@@ -26,7 +26,7 @@ _QUICK = re.compile(r"\s*+(?:([\w.+-]++)(?=[^\w.+-])(,?)|([(\[{}\]),:=*]))")
 _TEXT_IN = r"""\s*+(?:'([^'\\]*+)'|"([^"\\]*+)")(?:(,)(?=\s?['"\[{])%s)"""
 _QUICK_TEXT = {"]": re.compile(_TEXT_IN % ""), ")": re.compile(_TEXT_IN % ""), "}": re.compile(_TEXT_IN % "|(?=:)")}
 _WORDS = re.compile(r"[\w.+-]+")
-_BODY = {quote: re.compile(rf"(?:[^{quote}\\]++|\\.)*+", re.DOTALL) for quote in "'\""}
+_BODY = {quote: re.compile(rf"(?:[^{quote}\\]++|\\.)*", re.DOTALL) for quote in "'\""}
 _PREFIX = re.compile(r"[rRuU]|[bB][rR]?|[fF][rR]?|[rR][bBfF]")
 _FEW_SPACES = re.compile(r"\s{0,200}")
 _KEY = re.compile(r"[\w.-]{0,200}")

@@ -62,8 +62,11 @@ class Transfer(Struct, frozen=True):
     agent: str
 
 
-class Suspended(Exception):
-    """A call can't continue before a person has answered, or a wait is over; it is resumed then."""
+class Suspended(BaseException):
+    """A call can't continue before a person has answered, or a wait is over; it is resumed then.
+
+    Like a cancellation it is no `Exception`: a tool that catches those must not go on as if the wait were over.
+    """
 
     def __init__(self, approvals: tuple[Approval, ...]) -> None:
         super().__init__("waiting for a person, a time or an event")

@@ -31,14 +31,14 @@ _COOKIE = r"""[^\s=;,"'\\]{1,128}+=[^\s;,"'\\]"""
 
 # how values go on
 _NOT_PEM = "-(?!----BEGIN)"
-_VALUE = rf"""(?:[^\s"'`,;&<>(){{}}\[\]|\\-]++|{_NOT_PEM})*+"""
+_VALUE = rf"""(?:[^\s"'`,;&<>(){{}}\[\]|\\-]++|{_NOT_PEM})*"""
 _LINE = r"""[^\r\n"'\\]*+"""
 _CREDENTIALS = r"[A-Za-z0-9._~+/=-]*+"
 
 # what values are no secrets: a variable, an address, a path (forty letters may be an AWS secret, slash or not), a number, a name
 _REFERENCE = r"\$[A-Za-z_]\w*+|[A-Za-z][A-Za-z0-9+.-]{0,15}+://.*+|(?:~|\.{0,2})/(?!.{39}\Z)[\w.@/~-]*+"
 _NUMBER = r"[\d.,:%+-]++[A-Za-z]{0,2}"
-_DOTTED_WORDS = r"[A-Za-z]++\d{0,3}(?:[_.][A-Za-z]++\d{0,3})++"
+_DOTTED_WORDS = r"[A-Za-z]++\d{0,3}(?:[_.][A-Za-z]++\d{0,3})+"
 _NO_PASSWORDS = ("required", "optional", "undefined", "disabled", "enabled", "incorrect", "mismatch", "protected", "password")
 _QUERY = ("key", "sig", "signature")
 
@@ -162,7 +162,7 @@ def _until_quote(quote: str) -> str:
     mark, slashes = quote[-1], len(quote) - 1
     escaped = rf"\\{{{slashes + 1},}}+{mark}?"
     other = rf"|\\{{1,{slashes}}}+(?![{mark}\\])" if slashes else ""
-    return rf"(?:[^{mark}\\\n-]++|{escaped}{other}|{_NOT_PEM})*+"
+    return rf"(?:[^{mark}\\\n-]++|{escaped}{other}|{_NOT_PEM})*"
 
 
 def _match_bare(text: str, at: int, name: SecretName, found: re.Match[str]) -> SecretHead | None:

@@ -10,7 +10,7 @@ from functools import cache
 from msgspec import Struct
 
 WORD = r"[A-Za-z0-9_-]*+"
-DOTTED = r"(?:[A-Za-z0-9_-]++|\.(?=[A-Za-z0-9_-]))*+"
+DOTTED = r"(?:[A-Za-z0-9_-]++|\.(?=[A-Za-z0-9_-]))*"
 BASE64 = r"[A-Za-z0-9+/=._-]*+"
 NONE = ""
 ESCAPE = r"(?:%[0-9A-Fa-f]{2}|\\[nrt]|\\u[0-9A-Fa-f]{4})"  # ends in letters that aren't those of what follows
@@ -153,7 +153,7 @@ PRIVATE_KEY = SecretFormat(
     "private_key",
     ("PRIVATE KEY",),
     r"-----BEGIN[A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----([\sA-Za-z0-9\\])",
-    r"(?:[A-Za-z0-9+/=\s\\:,.()@<>_]++|-(?!----(?:BEGIN|END)))*+",
+    r"(?:[A-Za-z0-9+/=\s\\:,.()@<>_]++|-(?!----(?:BEGIN|END)))*",
     "-",
     alone=False,
 )

@@ -25,7 +25,7 @@ _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=")
 _UNSAFE_VARIABLE = re.compile(r"(?:PATH|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|CDPATH|BASH_FUNC\w*|LD_\w+)\Z")
 _VARIABLE = re.compile(r"\$(?:\w+|[@*#?$!-])")
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<>|[<>]&|>>|>\||[<>]")
-_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*+)`", re.DOTALL)
+_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _FIND_EXEC = {"-exec", "-execdir", "-ok", "-okdir"}
 
 

