@@ -147,6 +147,12 @@ class ProjectRunsApi:
         """List the runs of a project, in order."""
         store = await self._store()
         self.take_up()
+        listed = await self._list_runs(store, project_id)
+        if any(each.status == "running" and not each.is_under_way for each in listed):  # it may have ended after it was read
+            listed = await self._list_runs(store, project_id)
+        return listed
+
+    async def _list_runs(self, store: "Store", project_id: str) -> list[ListedRun]:
         found = await reconcile_runs(self._host, store, await store.list_runs(self._user, project_id))
         return await asyncio.to_thread(lambda: [self._to_listed_run(each) for each in found])
 
