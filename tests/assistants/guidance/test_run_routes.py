@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import aiohttp
 import pytest
@@ -134,6 +135,25 @@ def test_a_run_that_failed_can_be_resumed_and_its_trigger_doesnt_do_that(serve):
         ask.until_completed(path, run)
         (listed,) = ask("GET", f"{path}/runs")[1]
         assert (listed["status"], listed["can_resume"]) == ("completed", False)
+
+
+def test_a_run_that_ends_while_runs_are_listed_isnt_interrupted(serve, monkeypatch):  # noqa: F811
+    looks = []
+
+    async def reconcile(host, store, runs):
+        looks.append(runs)
+        return [replace(run, status="running") for run in runs] if len(looks) == 1 else runs  # first as it was a moment before
+
+    with serve(ModelError("The server is down.")) as server:
+        ask = Runner(server)
+        path, _ = ask.ready()
+        _, run = ask("POST", f"{path}/runs", {"parameters": {"num_candidates": 2, "num_scenarios": 1}})
+        assert ask.until_over(path, run["id"])["status"] == "failed"
+        while ask("GET", f"{path}/runs")[1][0]["is_under_way"]:
+            time.sleep(0.02)
+        monkeypatch.setattr("treadle.assistants.guidance.run_routes.reconcile_runs", reconcile)
+        (listed,) = ask("GET", f"{path}/runs")[1]
+    assert (listed["status"], listed["can_resume"], len(looks)) == ("failed", True, 2)
 
 
 def test_a_run_that_a_server_left_is_taken_up_by_the_next(serve, tmp_path):  # noqa: F811
