@@ -106,7 +106,7 @@ class Runs:
         Raises `EventNotAwaited` where none does: a sender that may be early tries again. The value is untrusted content, unless
         `from_user` says that it is the user's own.
         """
-        from treadle.engine.sent_events import send_event  # few programs need it
+        from treadle.engine.waiting import send_event  # few programs need it
 
         return await send_event(self._services, name, key, Delivery(value, sender, from_user))
 

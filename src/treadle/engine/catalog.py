@@ -102,7 +102,7 @@ OWN_TOOLS = (READ_RESULT, FIND_TOOLS, SEARCH_CONVERSATION, BACKGROUND_RESULT, CO
 class Catalog:
     """Tools by name. The engine's own (`OWN_TOOLS`) are included unless the agent has others by those names.
 
-    `withheld` are those that the agent has besides: a model that calls one is told that there is no such tool.
+    `withheld` are those that the agent has besides: a model that calls one gets the problem `unknown_tool`.
     """
 
     def __init__(self, tools: Sequence[Tool], output: Tool | None = None, withheld: Iterable[Tool] = ()) -> None:

@@ -70,7 +70,7 @@ def _record_failure(run: LiveRun, state: CallState, words: str) -> None:
 
 
 async def ask_person(run: LiveRun, call: CallState) -> bool:
-    """Ask about one call, unless a person has allowed it since it was judged. Returns False where nobody can answer now."""
+    """Ask about one call, unless a person has allowed it since it was judged. Returns False where no one can answer now."""
     approve_covered(run, (call,))
     now = find_call(run.state, call.id)
     if now is None or not now.waits:

@@ -1,27 +1,33 @@
-"""Waits for a time or an event: begun by a tool, journaled, and ended when the run is resumed.
+"""Waits for a time or an event: begun by a tool, journaled, and ended when the run is resumed. Events are sent here too.
 
 A run that waits ends its turn; nothing of it stays in memory. Rows that the journal keeps with its entries (`stores.waits`) say
 when it is due, and have the value of an event that has come.
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Delivery, Result, WaitRequest
 from treadle.core.entries import Awaited, Woken
-from treadle.core.errors import EventTimeout
+from treadle.core.errors import EventError, EventNotAwaited, EventTimeout
 from treadle.engine.call_results import record_result
 from treadle.engine.live import LiveRun
 from treadle.engine.outcome import CallOutcome, Suspended, value_to_outcome
+from treadle.engine.setup import Services
 from treadle.loop.recover import recovery
 from treadle.loop.state import CallState, find_call
 from treadle.loop.waits import begin_wait, describe_wait, format_moment, is_over, matches_request, timeout_result
 from treadle.tools.text import to_json_value, to_text
 
 IN_PROCESS_SECONDS = 5.0  # a shorter sleep is no reason to end the turn
+MAX_VALUE = 256 * 1024  # bytes of an event's value, as JSON
+MAX_NAME = 200  # characters of an event's name or key
+_CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 async def wait_within(run: LiveRun, outer: CallState, request: WaitRequest) -> Any:
@@ -131,3 +137,31 @@ def describe_waits(run: LiveRun) -> str:
     """Return what a run waits for besides people, in a sentence."""
     waits = [call.wait for call in run.state.sleeping if call.wait is not None]
     return f"The run waits {'; '.join(map(describe_wait, waits))}." if waits else "A nested run waits for a time or an event."
+
+
+# sending events
+
+
+async def send_event(services: Services, name: str, key: str, delivery: Delivery) -> list[str]:
+    """Store an event for the calls that wait for it; return their top-level runs. Raises `EventNotAwaited` where there are none."""
+    if services.waits is None:
+        raise EventNotAwaited("No run waits here: only runs in a database can.")
+    _check_event_name(name, key)
+    try:
+        value = to_json_value(delivery.value)
+    except (TypeError, ValueError) as error:
+        raise EventError(f"The value of an event has to be JSON: {error}") from error
+    size = len(msgspec.json.encode(value))
+    if size > MAX_VALUE:
+        raise EventError(f"The value of an event may have {MAX_VALUE:,} bytes, and this one has {size:,}: send a reference.")
+    sent = await services.waits.deliver(name, key, Delivery(value, delivery.sender, delivery.from_user), services.clock())
+    if not sent:
+        what = f"the event {name!r}{f' of {key!r}' if key else ''}"
+        raise EventNotAwaited(f"No run waits for {what}. If one is about to, send the event again later.")
+    return sent
+
+
+def _check_event_name(name: str, key: str) -> None:
+    """Raise `EventError` for a name or key that none can wait for."""
+    if not name or any(len(text) > MAX_NAME or _CONTROL.search(text) for text in (name, key)):
+        raise EventError(f"An event has a name, and may have a key: up to {MAX_NAME} characters each, and no control characters.")

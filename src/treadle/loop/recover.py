@@ -24,7 +24,7 @@ def recovery(retry: Retry) -> Recovery:
 
 
 def interrupted(call_id: str, name: str) -> Result:
-    """What the model and the person are told about a call that never runs again, where nobody says what its outcome was."""
+    """What the model and the person are told about a call that never runs again, where its outcome isn't reported."""
     words = (
         "This call was interrupted: the process ended while it was running, so it may or may not have taken effect. "
         "It was not run again. Find out what happened before you repeat it, and tell the person."

@@ -141,7 +141,7 @@ def _read_mentioned(name: str) -> bytes:
 def _is_pipe() -> bool:
     """Whether stdin is a pipe or a file.
 
-    A device such as /dev/null has nothing to say, and a socket is what a service has for a stdin that nobody writes to.
+    A device such as /dev/null has nothing to say, and a socket is what a service has for a stdin without a writer.
     """
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode

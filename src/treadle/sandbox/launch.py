@@ -113,7 +113,7 @@ def start_process(
 
 @contextmanager
 def open_stdin(text: str) -> Generator[int]:
-    """Yield a descriptor from which a text is read, and to which nobody can write."""
+    """Yield a descriptor from which a text is read, and which is read-only."""
     if not text:
         yield DEVNULL
         return

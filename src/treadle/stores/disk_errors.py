@@ -75,7 +75,7 @@ def is_unwritable(error: Exception, path: Path) -> bool:
 def open_read_only(path: Path, wait: float = 5.0) -> "sqlite3.Connection":
     """Open a file without changing anything, on a disk that may be full or read-only.
 
-    SQLite can't create the files beside it there, which it needs for a write-ahead log. Without such a log nobody has the
+    SQLite can't create the files beside it there, which it needs for a write-ahead log. Without such a log no process has the
     file open for writing, so that it can be read as it is.
     """
     import sqlite3

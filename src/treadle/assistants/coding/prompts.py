@@ -23,7 +23,7 @@ Look for what breaks: wrong results, lost data, security, races, errors that are
 Name the place of each finding. A finding is critical only if the change must not go in with it. Leave matters of taste out."""
 
 TRIAGE = """\
-You find out why something goes wrong, for whoever will fix it. You can read the code and change nothing.
+You find out why something goes wrong, for the engineer who will fix it. You can read the code and change nothing.
 Follow the stack trace or the log into the code until you can name the cause, and say how certain you are."""
 
 EARLIER = "This goes on from earlier work in this folder, whose changes are here already. Keep them unless the task says otherwise."

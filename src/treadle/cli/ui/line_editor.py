@@ -139,7 +139,7 @@ class HistoryFile(History):
     """The messages of earlier conversations, one JSON string a line, in a file that only its owner can read.
 
     A message in which a secret is found is remembered until the process ends, and is never written. A file that can't be read or
-    written is done without: nobody should be kept from talking by it.
+    written is done without: it must not keep a user from typing.
     """
 
     def __init__(self, path: Path) -> None:

@@ -129,7 +129,7 @@ def edit_in_editor(text: str) -> str:
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(which, EDITORS), "")
     if not chosen:
         raise SettingsError("There is no editor; set EDITOR.")
-    with TemporaryDirectory(prefix="treadle-") as folder:  # which nobody else may enter
+    with TemporaryDirectory(prefix="treadle-") as folder:  # which no other user may enter
         path = Path(folder, "message.md")
         path.write_text(text, encoding="utf-8")
         try:

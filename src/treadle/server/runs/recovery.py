@@ -19,7 +19,7 @@ from treadle.stores.sqlite import SqliteDatabase
 
 LOCK_FILE = "serving.lock"
 LEASE_NAME = "(serving)"  # what the lease is on, where others are on runs
-LOCK_TIMEOUT = 10.0  # seconds in which whoever held it before may let go of it, or lose it
+LOCK_TIMEOUT = 10.0  # seconds in which the previous holder may release it, or lose it
 LEASE_SECONDS = 6.0
 RENEWALS = 3  # in the time of a lease
 POLL_SECONDS = 0.1

@@ -121,7 +121,7 @@ export class Approval {
     for (const each of this.#scopes) each.hidden = this.#editing !== null;
   }
 
-  /** Whoever has said why not has said no. @param {KeyboardEvent} event */
+  /** A reason is a refusal. @param {KeyboardEvent} event */
   #typed(event) {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();

@@ -163,7 +163,7 @@ export class Chat {
   }
 
   /**
-   * A new turn at the end; `message` is null where nobody asked.
+   * A new turn at the end; `message` is null where the turn has none.
    * @param {string | null} message @param {boolean} [isEarlier] @returns {Turn}
    */
   #turn(message, isEarlier = false) {
@@ -211,7 +211,7 @@ export class Chat {
   }
 
   /**
-   * Have the server go on, and draw what happens. Whoever gives `begun` hears when it has begun, and catches why it didn't.
+   * Have the server go on, and draw what happens. A caller that passes `begun` is notified when it has begun, and catches why it didn't.
    * @param {Turn} turn @param {EventSourceOf} source @param {(() => void) | null} [begun]
    */
   async #go(turn, source, begun = null) {
@@ -364,7 +364,7 @@ export class Chat {
         turn.boxes.size || turn.isEarlier ? null : again));
   }
 
-  /** Nobody carries it on. @param {Turn} turn @param {string} sentence */
+  /** No process continues it. @param {Turn} turn @param {string} sentence */
   #stranded(turn, sentence) {
     const path = this.#how.resumes?.(this.#runId ?? "") ?? "";
     const go = () => this.#running || this.#go(turn, this.#posting(path, {}));
@@ -489,7 +489,7 @@ export class Chat {
     turn.answer.put(box.node);
   }
 
-  /** An old question that can't be answered any more keeps nobody from asking something else. @param {DecisionBox} box */
+  /** An old question that can't be answered any more doesn't block the next message. @param {DecisionBox} box */
   #past(box) {
     box.node.classList.add("past");
     this.#ready();
@@ -497,7 +497,7 @@ export class Chat {
 
   // where one is in it
 
-  /** Change something; whoever is at the end stays there, and nobody else is moved. @param {() => void} change */
+  /** Change something; a reader at the end stays at the end, and any other stays in place. @param {() => void} change */
   #following(change) {
     const isAtEnd = this.#turns.getBoundingClientRect().bottom <= this.#writing.node.getBoundingClientRect().top + NEAR;
     change();

@@ -82,7 +82,7 @@ class Seen {
 }
 
 /**
- * Wait; not longer than until the network is there again, or nobody wants to know any more.
+ * Wait; not longer than until the network is there again, or it isn't needed any more.
  * @param {number} seconds @param {AbortSignal | undefined} signal
  */
 function pause(seconds, signal) {

@@ -65,7 +65,7 @@ async function showOlder() {
   older.disabled = false;
 }
 
-/** Whatever is new or has changed, without a word: nobody is interrupted by it. */
+/** Whatever is new or has changed, without an announcement. */
 async function lookAgain() {
   const { signal } = asking;
   /** @type {RunPage | null} */

@@ -119,7 +119,7 @@ function drawNotices({ workspaces, missing, any, problem }) {
   ].filter((each) => each !== null));
 }
 
-/** How a folder is named, for whoever has named none. @param {boolean} any */
+/** How to name a folder, shown where none is named. @param {boolean} any */
 function unnamed(any) {
   const words = any
     ? "Write the path of a project below, or name those that you work in often in your treadle.toml:"

@@ -205,7 +205,7 @@ function drawActions(job, does) {
     element("button", { type: "button", class: "quiet small acts", "data-does": name, onclick: does[name] }, words)));
 }
 
-/** How it ended, or that nobody goes on with it. What waits for an approval is asked elsewhere. @param {CodingJob} job */
+/** How it ended, or that no process continues it. What waits for an approval is asked elsewhere. @param {CodingJob} job */
 function drawReport(job) {
   const place = byId("report"), isLost = job.state === "waiting" && !job.approvals.length;
   if (!isLost && !OVER.includes(job.state)) return place.replaceChildren();

@@ -1,4 +1,4 @@
-// Deploying the spec: the person is shown what would change, says yes or no, and is told the result. No model is needed. It is
+// Deploying the spec: the person is shown what would change, says yes or no, and sees the result. No model is needed. It is
 // a run like any other, which goes on though the page is left, and is shown again when it is back.
 
 import { boxFor } from "/static/approval.js";
@@ -80,7 +80,7 @@ function under(on) {
 }
 
 /**
- * What happens in the run, to its end: a question is asked, and its result is told.
+ * What happens in the run, to its end: a question is asked, and its result is shown.
  * @param {Source} source @returns {Promise<unknown>}
  */
 async function carried(source) {
@@ -148,7 +148,7 @@ function deployed({ message, warnings = [] }) {
     element("button", { type: "button", class: "quiet", onclick: () => how.ask(words) }, "Ask how it is doing"));
 }
 
-/** Nobody carries it on. @param {{ run_id?: string, reason?: string }} given */
+/** No process continues it. @param {{ run_id?: string, reason?: string }} given */
 function stranded({ run_id: runId, reason }) {
   const go = () => guarded(() => carried({ path: `${pathOf(runId ?? "")}/resume`, body: {} }));
   tell("warn", reason, element("button", { type: "button", class: "quiet", onclick: go }, "Resume"));

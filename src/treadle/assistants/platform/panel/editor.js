@@ -21,7 +21,7 @@ export function onWriting(changed) {
   text.addEventListener("input", changed);
 }
 
-/** Let nobody write there for a while. @param {boolean} on */
+/** Make it read-only for a while. @param {boolean} on */
 export function hold(on) {
   text.readOnly = on;
 }
