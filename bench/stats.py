@@ -22,7 +22,7 @@ from treadle.core.messages import Text
 from treadle.core.requests import Usage
 from treadle.stores.sqlite import open_sqlite
 from treadle.stores.stats.aggregation import update_stats
-from treadle.stores.stats.reporting import build_report
+from treadle.stores.stats.store import build_report
 from treadle.stores.stats.values import StatsQuery
 
 RESULTS = Path(__file__).parent / "results" / "stats.md"

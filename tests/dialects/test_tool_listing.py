@@ -3,7 +3,7 @@ import pytest
 from dialects.parsing import TOOLS, hear
 from treadle.core.requests import ToolSpec
 from treadle.dialects import get_dialect
-from treadle.dialects.tool_listing import format_tool_listing
+from treadle.dialects.dialect import format_tool_listing
 
 NAMES = ("auto", "bash", "hermes", "json", "xml")
 

@@ -21,7 +21,7 @@ from treadle.models.calling.guided import GuidedModel
 from treadle.models.calling.prompted import PromptedModel
 from treadle.models.fallback import FallbackModel
 from treadle.models.media import encode_base64, load_media, media_as_text, to_data_url
-from treadle.models.programs.plain_text import to_plain_prompt
+from treadle.models.programs.program_text import to_plain_prompt
 from treadle.models.providers import Quirks
 from treadle.models.wires.anthropic import encode_anthropic_message as encode_for_anthropic
 from treadle.models.wires.chat_media import MODALITIES

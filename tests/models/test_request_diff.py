@@ -1,6 +1,6 @@
 """The first difference between two requests, in words."""
 
-from treadle.models.request_diff import describe_difference, find_nearest_request
+from treadle.models.recorded import describe_difference, find_nearest_request
 
 ASKED = {"instructions": "", "tools": [], "options": {}, "history": [], "note": ""}
 HI = {"role": "person", "parts": [{"part": "text", "text": "hi"}]}

@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 
 from properties import examples
 from treadle.core.errors import ModelUnavailable, SettingsError
-from treadle.retrieval.connections import open_passages, translate_passages_error
+from treadle.retrieval.connections import MIGRATIONS, open_passages, translate_passages_error
 from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
 from treadle.retrieval.embeddings.hashed import HashedEmbedder
 from treadle.retrieval.embeddings.vectors import to_unit_vector
 from treadle.retrieval.filters import TagFilter, build_tag_filter
 from treadle.retrieval.passages import Passages
 from treadle.retrieval.query_terms import QueryTerm, to_fts_query
-from treadle.retrieval.ranking import RELATED, combine_scores, fuse_rankings
-from treadle.retrieval.schema import MIGRATIONS
+from treadle.retrieval.search import RELATED, combine_scores, fuse_rankings
 from treadle.retrieval.stored_vectors import pack_signs, quantize
 from treadle.retrieval.values import Passage, PassageHit, PassagesError, SourceDocument
 from treadle.retrieval.vector_index import has_numpy

@@ -9,7 +9,7 @@ from treadle.core.entries import Awaited, Finished, Opened, Replied, Said
 from treadle.home import close_home, open_home
 from treadle.stores.queue import RunQueue
 from treadle.workers.run_spec import RunSpec, opening_entries
-from treadle.workers.waking import DueRuns
+from treadle.workers.worker import DueRuns
 
 
 @pytest.fixture

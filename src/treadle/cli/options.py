@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from treadle.cli.parser import CommandEntry, CommandParser, add_commands, help_width, integer_from, number_from
-from treadle.cli.server_options import serve_options, users_options
-from treadle.cli.worker_options import schedules_options, submit_options, worker_options
+from treadle.cli.server_options import schedules_options, serve_options, submit_options, users_options, worker_options
 from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options
 
 LAST = "last"  # as in core.id_matching, which isn't imported for help

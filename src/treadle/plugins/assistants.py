@@ -16,12 +16,11 @@ from treadle.agent.agent import Agent, ResultOptions
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options, merge_options
-from treadle.core.seams import Model
+from treadle.core.seams import Model, Toolset
 from treadle.engine.setup import Compaction, Instructions
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
 from treadle.plugins.assistant import Assistant, Command, Host
-from treadle.plugins.context_toolsets import context_toolsets
 from treadle.plugins.entry_points import entry_points_of, package_of, plugin_names
 from treadle.plugins.models import resolve_model
 from treadle.plugins.tool_sources import ToolSource, add_sources
@@ -29,6 +28,7 @@ from treadle.plugins.user_tools import UserTools, apply_policy_settings, load_us
 from treadle.settings.calling_modes import NATIVE, enable_tool_calls
 from treadle.settings.loader import settings_for, user_settings
 from treadle.settings.reserved import COMMANDS, add_common_options
+from treadle.settings.schema import Settings
 from treadle.tools.name_matching import format_hint, nearest_names
 
 if TYPE_CHECKING:
@@ -292,3 +292,38 @@ def _owner_of(name: str, offers: dict[str, AssistantCommand]) -> str:
 
 def _describe_command(command: Command, assistant: Assistant) -> str:
     return f"The command {command.name} of the assistant {assistant.name}"
+
+
+SKILLS_FOLDER = "skills"
+
+
+def context_toolsets(settings: Settings, home: Path | None, project: Path | None) -> list[Toolset]:
+    """Return the sources of context for an agent.
+
+    home     the folder of the user's data; None for an agent that has nothing of the user's own
+    project  the folder that the agent works on; None where it works on none
+    """
+    toolsets: list[Toolset] = []
+    if project is not None and settings.context.project_guide:
+        from treadle.toolsets.project_guide import ProjectGuide
+
+        toolsets.append(ProjectGuide(project))
+    if settings.skills.enabled and (home is not None or project is not None):
+        from treadle.toolsets.skills import Skills
+
+        toolsets.append(Skills(*_skill_folders(settings, home), project=project))
+    if settings.memory.enabled and home is not None:
+        from treadle.toolsets.memory import Memory
+        from treadle.toolsets.notes import project_notes, user_notes
+
+        about = None if project is None else project_notes(home, project)
+        toolsets.append(Memory(user_notes(home), about, index=settings.memory.index_limit))
+    return toolsets
+
+
+def _skill_folders(settings: Settings, home: Path | None) -> list[Path]:
+    """Return the user's folders of skills. A relative one in the settings is relative to their file."""
+    if home is None:
+        return []
+    beside = Path(settings.user_file).parent
+    return [home / SKILLS_FOLDER, *[beside / Path(folder).expanduser() for folder in settings.skills.folders]]

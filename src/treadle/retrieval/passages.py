@@ -17,8 +17,7 @@ from treadle.retrieval import rows
 from treadle.retrieval.connections import PassageConnections
 from treadle.retrieval.filters import build_tag_filter
 from treadle.retrieval.query_terms import MAX_QUERY, clean_text, split_query
-from treadle.retrieval.ranking import RELATED
-from treadle.retrieval.search import PassageQuery, SearchMode, search_passages
+from treadle.retrieval.search import RELATED, PassageQuery, SearchMode, search_passages
 from treadle.retrieval.values import DocumentVersion, Passage, PassageHit, PassagesState, SourceDocument, TagQuery
 from treadle.retrieval.vector_index import VectorIndex, has_numpy
 

@@ -1,5 +1,6 @@
 """One search: candidates by full text and by vectors, ranked together, scored, and cut at the floor."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -7,13 +8,40 @@ from msgspec import Struct
 from treadle.core.errors import SettingsError
 from treadle.retrieval.filters import TagFilter
 from treadle.retrieval.query_terms import QueryTerm, score_overlap, to_fts_query, weigh_terms
-from treadle.retrieval.ranking import combine_scores, fuse_rankings
 from treadle.retrieval.rows import count_rows, format_for_embedding, format_heading, load_embedder_info, load_passages
 from treadle.retrieval.values import PassageHit
 from treadle.retrieval.vector_index import VectorIndex
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
+
+
+RELATED = 0.3  # the score of a passage that has just about something to do with the question
+OVERLAP_FLOOR = 0.5  # the share of a question's words that comes to that score
+_STEADY = 60  # how little the first places of a list count more than the next
+
+
+def fuse_rankings(*lists: Sequence[int]) -> list[int]:
+    """Fuse rankings: passages that rank high in several come first (reciprocal rank fusion)."""
+    points: dict[int, float] = {}
+    for ranked in lists:
+        for rank, passage in enumerate(ranked, 1):
+            points[passage] = points.get(passage, 0.0) + 1 / (_STEADY + rank)
+    return sorted(points, key=lambda passage: -points[passage])
+
+
+def combine_scores(meaning: float | None, meaning_floor: float, words: float) -> float:
+    """Return a score from 0 to 1: the better of the two, each on a scale on which its own floor is `RELATED`."""
+    by_meaning = 0.0 if meaning is None else _scale(meaning, meaning_floor)
+    return round(max(by_meaning, _scale(words, OVERLAP_FLOOR)), 4)
+
+
+def _scale(value: float, floor: float) -> float:
+    value = min(max(value, 0.0), 1.0)
+    if value <= floor:
+        return RELATED * value / floor if floor else RELATED
+    return RELATED + (1 - RELATED) * (value - floor) / (1 - floor)
+
 
 SearchMode = Literal["both", "words", "meaning"]
 

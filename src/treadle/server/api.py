@@ -2,11 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from time import time
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
+from treadle.admin.stats import open_stats, parse_moment
+from treadle.core.errors import SettingsError
+from treadle.home import Home
 from treadle.plugins.assistant import Assistant, Host
 from treadle.routes import get, routes_of
 from treadle.server.api_docs import document_routes
@@ -20,8 +25,8 @@ from treadle.server.models import DownloadTracker, ModelCatalog, model_routes
 from treadle.server.pages import panel_path
 from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
-from treadle.server.stats import stats_routes
 from treadle.stores.accounts import LOCAL_OWNER, Role, User
+from treadle.stores.stats.values import StatsQuery, StatsReport
 
 
 class CurrentUser(Struct, frozen=True):
@@ -107,3 +112,37 @@ def about_routes(assistants: Sequence[Assistant], person: User) -> list[BaseRout
 def _to_view(assistant: Assistant) -> AssistantView:
     only = assistant.panel.only if assistant.panel else ""
     return AssistantView(assistant.name, assistant.title, assistant.summary, assistant.questions, panel_path(assistant), only)
+
+
+class StatsParameters(Struct, frozen=True):
+    """Grouping and filters, as on the command line."""
+
+    by: Literal["", "tool", "assistant", "model", "user", "day"] = ""
+    since: Annotated[str, Meta(description="A day, or how long ago: `7d`.")] = ""
+    until: Annotated[str, Meta(description="A day, or how long ago.")] = ""
+    assistant: str = ""
+    model: str = ""
+    tool: Annotated[str, Meta(description="A name, or a glob such as `read_*`.")] = ""
+    user: str = ""
+
+
+def stats_routes(home: Home) -> list[BaseRoute]:
+    """Return the route."""
+    stats = open_stats(home)
+
+    @get("/api/stats", returns="the figures")
+    async def figures(query: StatsParameters) -> StatsReport:
+        """Get statistics about calls."""
+        return await stats.ask(parse_stats_parameters(query))
+
+    return routes_of(figures)
+
+
+def parse_stats_parameters(asked: StatsParameters) -> StatsQuery:
+    """Parse the query string; raise 400 with a sentence where a time is invalid."""
+    now = time()
+    try:
+        since, until = parse_moment(asked.since, now), parse_moment(asked.until, now, end=True)
+    except SettingsError as error:
+        raise HTTPException(400, str(error)) from error
+    return StatsQuery(asked.by or "tool", since, until, asked.assistant, asked.model, asked.tool, asked.user)

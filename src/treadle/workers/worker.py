@@ -1,23 +1,24 @@
-"""A worker: takes queued runs, executes each under a lease, starts scheduled runs, and reports outcomes."""
+"""A worker: takes queued runs, executes each under a lease, starts scheduled runs, wakes waiting ones, and reports outcomes."""
 
 import asyncio
 from collections.abc import Callable
 from os import getpid, urandom
 from socket import gethostname
-from time import monotonic
+from time import monotonic, time
 
 from treadle.core.errors import JournalError, TreadleError
 from treadle.core.log import log
 from treadle.home import Home
+from treadle.loop.state import replay
 from treadle.settings.loader import user_settings
 from treadle.stores.leases import Lease
-from treadle.stores.queue import DispatchedRun, RunCeilings, RunQueue
+from treadle.stores.queue import DispatchedRun, QueuePosition, RunCeilings, RunQueue
 from treadle.stores.schedules import Schedules
+from treadle.stores.waits import PAGE
 from treadle.workers.dispatcher import Dispatcher, LocalDispatcher, WorkerOptions, wait_for_poll
 from treadle.workers.executor import AdvanceResult, advance_run
-from treadle.workers.run_spec import WorkerModels
+from treadle.workers.run_spec import WorkerModels, is_worker_run, run_spec_of
 from treadle.workers.schedules import start_due_runs
-from treadle.workers.waking import DueRuns
 
 OnLine = Callable[[str], None]
 
@@ -152,3 +153,46 @@ def _format_outcome(sent: DispatchedRun, done: AdvanceResult) -> str:
     words = OUTCOME_TEXTS["asleep" if done.asleep else done.outcome].format(sent.run_id)
     why = done.why if done.outcome in ("failed", "fenced", "left") else ""
     return f"{words}: {why.rstrip('.')}" if why else words
+
+
+MAX_FOREIGN = 100_000  # runs that are known not to be for workers
+
+
+class DueRuns:
+    """The runs of a home that are due. Any number of workers may look for them: each is queued once."""
+
+    def __init__(self, home: Home, queue: RunQueue) -> None:
+        self._home = home
+        self._queue = queue
+        self._foreign: set[str] = set()
+
+    async def queue_due_runs(self) -> list[str]:
+        """Queue what is due, and return it."""
+        queued: list[str] = []
+        now, after, seen = time(), 0.0, set[str]()
+        while found := [run for run in await self._home.waits.due(now, after=after) if run.run_id not in seen]:
+            seen.update([run.run_id for run in found])
+            queued += [
+                run.run_id for run in found if run.run_id not in self._foreign and await self._queue_run(run.run_id, run.user)
+            ]
+            after = found[-1].due
+            if len(found) < PAGE:
+                break
+        if len(self._foreign) > MAX_FOREIGN:
+            self._foreign.clear()
+        return queued
+
+    async def _queue_run(self, run_id: str, user: str) -> bool:
+        opened = replay((await self._home.journal.read(run_id))[:1]).opened
+        if not is_worker_run(opened):
+            self._foreign.add(run_id)
+            return False
+        return await self._queue.add_once(QueuePosition(run_id, user, run_spec_of(run_id, opened).first_model))
+
+    async def seconds_to_next(self, most: float) -> float:
+        """Return the seconds until a run is due, at most so many."""
+        try:
+            following = await self._home.waits.next_due(time())
+        except JournalError:
+            return most
+        return most if following is None else max(min(following - time(), most), 0.0)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from treadle.models.llamacpp.threads import choose_thread_count
+from treadle.models.llamacpp.serve import choose_thread_count
 
 CORES = len(os.sched_getaffinity(0))
 

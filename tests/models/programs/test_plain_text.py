@@ -2,7 +2,7 @@
 
 from treadle.core.calls import Call, Result
 from treadle.core.messages import Message, Text, Thinking
-from treadle.models.programs.plain_text import to_plain_prompt
+from treadle.models.programs.program_text import to_plain_prompt
 from wire import request, said
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.models.programs.stop_sequences import StopSequences
+from treadle.models.programs.command import StopSequences
 
 
 def passed(stops: StopSequences, *pieces: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.models.programs.terminal_output import TerminalText
+from treadle.models.programs.program_text import TerminalText
 
 
 def shown(*pieces: bytes) -> str:

@@ -16,8 +16,7 @@ from treadle.core.requests import Usage
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.sqlite import SCHEMA_VERSION
 from treadle.stores.stats.aggregation import BATCH, reset_stats, update_stats
-from treadle.stores.stats.reporting import build_report
-from treadle.stores.stats.store import DatabaseStats
+from treadle.stores.stats.store import DatabaseStats, build_report
 from treadle.stores.stats.values import StatsQuery
 
 TABLES = {

@@ -14,8 +14,7 @@ from treadle.core.errors import JournalDamaged
 from treadle.core.requests import Usage
 from treadle.stores.sqlite import SqliteDatabase
 from treadle.stores.stats.aggregation import update_stats
-from treadle.stores.stats.reporting import build_report, empty_report
-from treadle.stores.stats.store import DatabaseStats
+from treadle.stores.stats.store import DatabaseStats, build_report, empty_report
 from treadle.stores.stats.values import GROUP_BYS, OUTCOMES, CallDurations, StatsQuery, UsageTotals, classify_problem
 
 PRICED = Usage(1, 0, 100, 20, 60, cost=0.25)

@@ -12,7 +12,7 @@ from treadle import Agent, RunContext
 from treadle.models.scripted import calls
 from treadle.testing import Scripted
 from treadle.toolsets.openapi import openapi_tools
-from treadle.toolsets.openapi.requests import OpenApiRequest
+from treadle.toolsets.openapi.caller import OpenApiRequest
 from treadle.toolsets.openapi.security import RequestCredentials
 
 SECRET = "s3cr3t-t0ken-of-ann"

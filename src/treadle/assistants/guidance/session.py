@@ -13,10 +13,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Approval, Message, RunContext, RunResult, Runs, Text, Toolset
+from treadle import Approval, Home, Message, Result, RunContext, RunResult, Runs, Text, Toolset
 from treadle.assistant import AssistantSession, ContextNotFound, Host
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.call_audits import load_call_audits
 from treadle.assistants.guidance.guidance_types import GuidanceType, classify_question, extract_actions
 from treadle.assistants.guidance.plan import GuidancePlan as Steps
 from treadle.assistants.guidance.plan import plan_guidance as led
@@ -44,6 +43,39 @@ from treadle.toolsets import LazyToolset, only
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
     from treadle.assistants.guidance.store.values import ChatMessage
+
+
+MAX_SUMMARY = 200
+
+
+async def load_call_audits(home: Home, run_id: str) -> list[dict[str, Any]]:
+    """Return every call of a run: name, arguments, result, duration; of a failed one, the kind of problem and the reason."""
+    came: list[Result | None] = [getattr(entry, "result", None) for entry in await home.journal.read(run_id)]
+    failed = {result.call_id: result for result in came if result is not None and result.problem is not None}
+    return [
+        {
+            "tool_name": record.tool_name,
+            "arguments": record.arguments,
+            "result_summary": _shorten(record.result_summary) if record.success else None,
+            "duration_ms": record.duration_ms,
+            "success": record.success,
+            "error": record.error,
+            **_failure_fields(failed.get(record.call_id)),
+            "verdict": record.verdict,
+            "user": record.user,
+        }
+        for record in [link.record for link in await home.audit.records(run_id)]
+        if record.stage == "ended"
+    ]
+
+
+def _failure_fields(result: Result | None) -> dict[str, Any]:
+    return {} if result is None else {"problem": result.problem, "reason": _shorten(result.content)}
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) < MAX_SUMMARY else f"{text[:MAX_SUMMARY]}..."
+
 
 ARCHITECT_NAME = "Architect"
 HISTORY_MESSAGES = 5  # of the conversation that a turn knows of

@@ -1,15 +1,15 @@
 """The child process: loads a GGUF with xllamacpp and serves it on loopback for as long as the parent lives.
 
 Its settings come as a line of JSON on stdin, its address is printed as one. When stdin closes, even because the parent was
-killed, it exits. Only `child` starts it.
+killed, it exits. Only `child` starts it. The number of threads depends on how busy the cores are.
 """
 
 import json
 import os
 import sys
+import time
+from pathlib import Path
 from typing import Any
-
-from treadle.models.llamacpp.threads import choose_thread_count
 
 BATCH = 256  # tokens of a prompt that are read at once: progress is reported, and a reply can be stopped, after each of these
 
@@ -45,3 +45,31 @@ def _start_server(settings: dict[str, Any]) -> Any:
 
 if __name__ == "__main__":
     main()
+
+
+_STAT = Path("/proc/stat")
+_SAMPLE_SECONDS = 0.3  # seconds
+_IDLE, _WAITING = 3, 4  # columns of a core's line: nothing to do, and waiting for a disk
+
+
+def choose_thread_count(seconds: float = _SAMPLE_SECONDS) -> int:
+    """Return how many threads to use. Samples the machine for this many seconds."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, round(cores - _count_busy_cores(cores, seconds))))
+
+
+def _count_busy_cores(cores: int, seconds: float) -> float:
+    """Return how many cores' worth of work the machine does now, as far as that is known."""
+    if not _STAT.exists():
+        return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    idle, total = _read_ticks()
+    time.sleep(seconds)
+    idle_since, total_since = _read_ticks()
+    passed = max(total_since - total, 1)
+    return cores * (1 - (idle_since - idle) / passed)
+
+
+def _read_ticks() -> tuple[int, int]:
+    """Return the idle time of all cores, and their total time."""
+    numbers = [int(number) for number in _STAT.read_text("ascii").partition("\n")[0].split()[1:9]]
+    return numbers[_IDLE] + numbers[_WAITING], sum(numbers)

@@ -15,10 +15,8 @@ from typing import Any, TypeVar
 from treadle.core.errors import ContextTooLong, ModelError, ModelRefused, SettingsError
 from treadle.core.requests import Delta, Finish, ReplyEnded, Request, TextDelta, Traits
 from treadle.guard.redaction import Redactor
-from treadle.models.programs.plain_text import to_plain_prompt
 from treadle.models.programs.processes import ChildProcess, start_child_process
-from treadle.models.programs.stop_sequences import StopSequences
-from treadle.models.programs.terminal_output import TerminalText
+from treadle.models.programs.program_text import TerminalText, to_plain_prompt
 
 T = TypeVar("T")
 
@@ -160,3 +158,36 @@ class ProgramReply:
             words = words[: self._left]
         self._left -= len(words)
         return words
+
+
+class StopSequences:
+    """Passes text on up to the first of some stop sequences. Only what may be the beginning of one is held back."""
+
+    def __init__(self, sequences: Sequence[str]) -> None:
+        self._sequences = [sequence for sequence in sequences if sequence]
+        self._longest = max(map(len, self._sequences), default=0)
+        self._held: str = ""
+        self.met: bool = False
+
+    def feed(self, text: str) -> str:
+        """Return what is certain after this piece; nothing more once a sequence was `met`."""
+        if self.met or not self._sequences:
+            return "" if self.met else text
+        text = self._held + text
+        first = min((at for sequence in self._sequences if (at := text.find(sequence)) >= 0), default=-1)
+        self.met = first >= 0
+        end = first if self.met else self._find_held_start(text)
+        self._held = "" if self.met else text[end:]
+        return text[:end]
+
+    def close(self) -> str:
+        """Return the text that was held back unnecessarily."""
+        held, self._held = self._held, ""
+        return held
+
+    def _find_held_start(self, text: str) -> int:
+        """Return where the longest prefix of a sequence at the end of the text starts."""
+        for start in range(max(0, len(text) - self._longest + 1), len(text)):
+            if any(sequence.startswith(text[start:]) for sequence in self._sequences):
+                return start
+        return len(text)

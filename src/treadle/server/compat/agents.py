@@ -1,6 +1,6 @@
 """An assistant prepared for one turn: the client's tools beside its own, the client's instructions after its own."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from treadle.agent.agent import Agent, Discovery
 from treadle.agent.output import output_of
 from treadle.core.calls import Call, Result
-from treadle.core.requests import ToolSpec
+from treadle.core.errors import ModelError
+from treadle.core.requests import Delta, Request, ToolSpec
 from treadle.core.seams import Model, Toolset
 from treadle.engine.setup import Caller
 from treadle.guard.policy import to_policy
@@ -19,10 +20,30 @@ from treadle.server.cleanup import close_resource
 from treadle.server.compat.answer import AnswerFormat
 from treadle.server.compat.client_tools import ClientToolPolicy, ClientTools, name_only_spec
 from treadle.server.compat.errors import CompatError
-from treadle.server.compat.tap import ErrorTap
 from treadle.server.compat.turn_request import CompatTurnRequest, ResultBatch
 from treadle.server.limits import RunLimiter, RunSlot
 from treadle.server.runs.origin import WIRE
+
+
+class ErrorTap:
+    """A model wrapped unchanged, except that `error` is its last one."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self.traits = model.traits
+        self.error: ModelError | None = None
+        self._model = model
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Yield the reply, and remember its error."""
+        self.error = None
+        try:
+            async for delta in self._model.reply(request):
+                yield delta
+        except ModelError as error:
+            self.error = error
+            raise
+
 
 RESERVED_TOOLS = ("find_tools", "read_result", "search_conversation", "continue_call", "give_answer")  # the engine's own
 

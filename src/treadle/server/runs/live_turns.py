@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from treadle.agent.agent import Agent
+from treadle.core.entries import Entry
 from treadle.core.errors import RunTaken, TreadleError
 from treadle.core.events import CallReturned, Event, ModelAsked, RunEnded
 from treadle.core.log import log
@@ -31,9 +32,25 @@ from treadle.server.limits import RunSlot
 from treadle.server.metrics import ServerMetrics, tool_effects
 from treadle.server.runs.broadcast import MAX_BYTES, MAX_ITEMS, Broadcast
 from treadle.server.runs.events import RunReply, StreamEvent, TurnEnded, to_plain_data, truncate_result
-from treadle.server.runs.positioned_journal import PositionedJournal
 from treadle.server.runs.replay import reply_from_journal
-from treadle.stores.journal import JournalQuery
+from treadle.stores.database import Database
+from treadle.stores.journal import DatabaseJournal, JournalQuery
+
+
+class PositionedJournal(DatabaseJournal):
+    """A home's journal, for one turn of one run."""
+
+    def __init__(self, database: Database, run_id: str, position: int) -> None:
+        super().__init__(database)
+        self._run_id = run_id
+        self.position = position  # how many entries the run has
+
+    def append_hiding(self, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor) -> Awaitable[None]:
+        """Write entries, and track the position of the run."""
+        if run_id == self._run_id:
+            self.position = position + len(entries)
+        return super().append_hiding(run_id, position, entries, redactor)
+
 
 SHUTTING_DOWN = "The server stops, or what you may do was changed a moment ago; send this again."
 

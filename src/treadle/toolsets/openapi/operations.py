@@ -4,26 +4,30 @@ Includes callable names and descriptions that a search finds, and server URLs, w
 resolved.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urljoin
 
 from msgspec import Struct
 
 from treadle.core.calls import Effect, Retry, Trust
-from treadle.core.errors import BadTool
+from treadle.core.errors import BadTool, SettingsError
 from treadle.core.log import log
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.guard.globs import compile_glob
+from treadle.guard.policy import digest_arguments
+from treadle.http_guard.origins import parse_target
+from treadle.http_guard.problems import TargetNotAllowed
 from treadle.tools.validate import Validator
 from treadle.toolsets.openapi import paging
 from treadle.toolsets.openapi.bodies import RequestBody, is_json_type, parse_request_body
-from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, object_or_empty
-from treadle.toolsets.openapi.naming import build_description, choose_tool_name
+from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
 from treadle.toolsets.openapi.parameters import OpenApiParameter, parse_parameters
+from treadle.toolsets.openapi.plain_text import strip_markup, truncate_plain_text
 from treadle.toolsets.openapi.schemas import SchemaConverter
 from treadle.toolsets.openapi.security import SecurityScheme, SecuritySchemes
-from treadle.toolsets.openapi.servers import find_server_url
 from treadle.toolsets.openapi.tool_schemas import bundle_schema, shape_schema
 
 METHODS = ("get", "head", "options", "trace", "post", "put", "patch", "delete")
@@ -168,3 +172,58 @@ def _choose_retry(terms: OpenApiOptions, name: str, method: str, path: str, effe
 
 def _matches_any(patterns: Sequence[str], name: str, method: str, path: str) -> bool:
     return any(compile_glob(pattern)(name) or compile_glob(pattern)(f"{method} {path}") for pattern in patterns)
+
+
+MAX_NAME = 64
+MAX_DESCRIPTION = 900
+MAX_FIRST_LINE = 160
+_INVALID_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def choose_tool_name(method: str, path: str, operation: JsonObject, taken: Mapping[str, object]) -> str:
+    """Return a callable, unique name: the operation's own, else built from its method and path."""
+    told = text_or_empty(operation.get("operationId"))
+    name = _INVALID_CHARACTERS.sub("_", told or f"{method.lower()}_{path.strip('/').replace('{', 'by_')}").strip("_-")
+    if 0 < len(name) <= MAX_NAME and name not in taken:
+        return name
+    return f"{name[: MAX_NAME - 9]}_{digest_arguments({'method': method, 'path': path})[:8]}".lstrip("_")
+
+
+def build_description(method: str, path: str, operation: JsonObject) -> str:
+    """Return what it does: a one-line summary, then details, then method, path and tags."""
+    summary = strip_markup(text_or_empty(operation.get("summary")))
+    more = strip_markup(text_or_empty(operation.get("description")))
+    first = truncate_plain_text((summary or more or f"{method} {path}").partition("\n")[0], MAX_FIRST_LINE)
+    rest = "" if more == first else truncate_plain_text(more, MAX_DESCRIPTION - len(first))
+    tags = ", ".join([tag for tag in list_or_empty(operation.get("tags")) if isinstance(tag, str)])[:100]
+    old = "Deprecated: use another tool where there is one." if operation.get("deprecated") is True else ""
+    place = f"{method} {path}" + (f" ({tags})" if tags else "")
+    return "\n".join([line for line in (first, rest, old, place) if line])
+
+
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+
+
+def find_server_url(document: OpenApiDocument, item: JsonObject, operation: JsonObject, base_url: str) -> str:
+    """Return the base URL of an operation's path. The servers named closest to it apply, and of those the first."""
+    if base_url:
+        return _check_address(base_url)
+    told = [server for part in (operation, item, document.root) for server in list_or_empty(part.get("servers"))]
+    return _check_address(urljoin(document.address, _fill_variables(object_or_empty(told[0] if told else None)) or "/"))
+
+
+def _fill_variables(server: JsonObject) -> str:
+    variables = object_or_empty(server.get("variables"))
+    return _VARIABLE.sub(
+        lambda found: str(object_or_empty(variables.get(found[1])).get("default", "")), text_or_empty(server.get("url"))
+    )
+
+
+def _check_address(address: str) -> str:
+    try:
+        return str(parse_target(address)).partition("?")[0].rstrip("/")
+    except TargetNotAllowed:
+        named = f"names the server {address!r}" if address.strip("/") else "doesn't say where its server is"
+        raise SettingsError(
+            f"The OpenAPI document {named}: give a whole address, as base_url='https://…' or --openapi-server https://…."
+        ) from None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.assistants.courses.material.filename_titles import file_stem, parse_lesson_name, readable_name
+from treadle.assistants.courses.material.reader import file_stem, parse_lesson_name, readable_name
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The project store: all its methods, each from the module of its concept.
+"""The project store: all its methods, each from the module of its concept, issues and provenance here.
 
 Every method takes the user it acts for. What that user may not see is missing: `ItemNotFound`, and for projects
 `ProjectNotFound`.
@@ -6,14 +6,85 @@ Every method takes the user it acts for. What that user may not see is missing: 
 
 from typing import Self
 
+from msgspec.structs import replace
+
 from treadle.assistants.guidance.store.candidates import CandidatesMixin
 from treadle.assistants.guidance.store.chat_sessions import ChatSessionsMixin
+from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
 from treadle.assistants.guidance.store.exports import ExportsMixin
-from treadle.assistants.guidance.store.issues import IssuesMixin
 from treadle.assistants.guidance.store.models import ProblemSpecMixin, WorldModelMixin
 from treadle.assistants.guidance.store.projects import ProjectsMixin
-from treadle.assistants.guidance.store.provenance import ProvenanceMixin
+from treadle.assistants.guidance.store.rows import load_project_row, load_row, load_rows, row_to_value, value_to_row
 from treadle.assistants.guidance.store.runs import RunsMixin
+from treadle.assistants.guidance.store.tables import candidates, issues, provenance, runs
+from treadle.assistants.guidance.store.transaction import project_transaction, row_transaction
+from treadle.assistants.guidance.store.validation import validate_value
+from treadle.assistants.guidance.store.values import ProjectIssue, Provenance, ResolutionStatus, new_id
+
+ISSUE = "issue"
+
+
+class IssuesMixin(StoreMixin):
+    """Create, list, get and resolve issues."""
+
+    @run_to_completion
+    async def create_issue(self, user: str, issue: ProjectIssue, *, issue_id: str = "") -> ProjectIssue:
+        """Create an open issue of `issue.project_id`; with an id given by the caller, once."""
+        fresh = replace(issue, id=issue_id or new_id(), resolution_status="open", resolution_note="", resolved_at=None)
+        fresh = validate_value(fresh)
+        async with project_transaction(self._database, user, issue.project_id) as change:
+            if (row := await change.there(issues, issue_id, ISSUE)) is not None:
+                return row_to_value(row, ProjectIssue)
+            await change.expect(runs, fresh.run_id, "run")
+            await change.expect(candidates, fresh.candidate_id, "candidate")
+            await change.add(issues, fresh)
+        return fresh
+
+    @run_to_completion
+    async def list_issues(self, user: str, project_id: str, status: ResolutionStatus | None = None) -> list[ProjectIssue]:
+        """Return the issues of a project, in order; those of one status, or all."""
+        async with self._database.reading() as connection:
+            await load_project_row(connection, user, project_id)
+            conditions = [issues.c.project_id == project_id, *([] if status is None else [issues.c.resolution_status == status])]
+            return [row_to_value(row, ProjectIssue) for row in await load_rows(connection, issues, *conditions)]
+
+    @run_to_completion
+    async def get_issue(self, user: str, issue_id: str) -> ProjectIssue:
+        """Return an issue; raises `ItemNotFound`."""
+        async with self._database.reading() as connection:
+            return row_to_value(await load_row(connection, user, issues, issue_id, ISSUE), ProjectIssue)
+
+    @run_to_completion
+    async def resolve_issue(self, user: str, issue_id: str, status: ResolutionStatus = "resolved", note: str = "") -> ProjectIssue:
+        """Set the resolution of an issue; `open` reopens it."""
+        async with row_transaction(self._database, user, issues, issue_id, ISSUE) as (change, row):
+            moment = None if status == "open" else change.moment
+            issue = validate_value(
+                replace(row_to_value(row, ProjectIssue), resolution_status=status, resolution_note=note, resolved_at=moment)
+            )
+            await change.set(issues, issue_id, **value_to_row(issue, issues))
+            return issue
+
+
+class ProvenanceMixin(StoreMixin):
+    """Read the provenance of a project, and add to it."""
+
+    @run_to_completion
+    async def list_provenance(
+        self, user: str, project_id: str, last: int | None = None, *, subject: str | None = None
+    ) -> list[Provenance]:
+        """Return the provenance of a project, in order: the last few entries, or all; of one subject, or of all."""
+        async with self._database.reading() as connection:
+            await load_project_row(connection, user, project_id)
+            about = [] if subject is None else [provenance.c.subject == subject]
+            rows = await load_rows(connection, provenance, provenance.c.project_id == project_id, *about, last=last)
+            return [row_to_value(row, Provenance) for row in rows]
+
+    @run_to_completion
+    async def add_provenance(self, user: str, project_id: str, why: Provenance) -> Provenance:
+        """Store the provenance of something that the store doesn't know of itself, such as a recommendation."""
+        async with project_transaction(self._database, user, project_id) as change:
+            return await change.account(why, why.subject, why.version)
 
 
 class Store(

@@ -16,12 +16,12 @@ from treadle.assistants.reading.outline.comments import (
 )
 from treadle.assistants.reading.outline.error_recovery import recover_definitions
 from treadle.assistants.reading.outline.extraction import extract_drafts
+from treadle.assistants.reading.outline.formatter import format_signature
 from treadle.assistants.reading.outline.grammar import RuleContext
 from treadle.assistants.reading.outline.node_draft import NodeDraft, last_row
 from treadle.assistants.reading.outline.nodes import Node, Outline
 from treadle.assistants.reading.outline.parsing import ParsedSource, parse_source
 from treadle.assistants.reading.outline.references import NameScope, ReferenceFinder
-from treadle.assistants.reading.outline.signatures import format_signature
 from treadle.assistants.reading.outline.source_text import estimate_tokens, split_source_lines
 
 _MOST_PLACES = 5  # named in a note
