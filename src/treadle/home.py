@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from treadle.stores.users import Users
 
 DATABASE_FILE = "treadle.db"
-_homes: dict[tuple[Path, str], "Home"] = {}  # one writer a database in this process, whoever opens it: so runs share commits
+_homes: dict[tuple[Path, str], "Home"] = {}  # one writer per database in this process, so that runs share commits
 
 
 class Home(Struct, frozen=True):

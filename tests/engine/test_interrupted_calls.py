@@ -71,7 +71,7 @@ def test_the_run_waits_and_says_what_is_asked():
     result = taken_up(begun(at=7.0))
     (approval,) = result.approvals
     assert (result.stopped, result.output_or_none) == ("waiting", None)
-    assert result.reason == "A person has to report the outcome of a call."
+    assert result.reason == "A user must report the outcome of a call."
     with pytest.raises(
         RunWaiting, match=r"pay\(amount=5\) had begun when its process died.*`agent\.settle\('r', .*, .happened.\)`"
     ):

@@ -75,7 +75,7 @@ def test_long_arguments_are_shortened_and_secrets_masked():
 
 def test_a_result_that_was_read_from_the_journal_says_how_to_list_what_waits():
     result = result_from_journal("r", run(ORDER, "done").entries)
-    with pytest.raises(RunWaiting, match=r"A person has to approve a call\. `await agent\.approvals\('r'\)` lists what waits"):
+    with pytest.raises(RunWaiting, match=r"A user must approve a call\. `await agent\.approvals\('r'\)` lists what waits"):
         _ = result.output
 
 
@@ -163,7 +163,7 @@ def test_the_output_of_a_cancelled_run_raises():
     [
         (["Fine."], {}, "Fine."),
         ([ModelRefused("No key.")], {}, "No key."),
-        ([ORDER], {}, "A person has to approve a call."),
+        ([ORDER], {}, "A user must approve a call."),
         ([calls(("look", {}), text="Hm."), "", ""], {"limits": Limits(rounds=1)}, "Hm."),
     ],
 )

@@ -19,7 +19,7 @@ REFUSED = [
     *[(path, "a folder of the system") for path in ("/home", "/tmp", "/opt", "/root", "/srv", "/mnt", "/var/tmp", "/var/www")],
     *[(path, "a folder of the system") for path in ("/System/Library", "/private/etc", "/Library/Keychains")],
     ("/home/ann", "your home folder"),
-    ("/home/bob", "somebody's home folder"),
+    ("/home/bob", "a user's home folder"),
     ("/home/bob/.ssh", "where keys and passwords are kept"),
     ("/srv/backup/.gnupg/private-keys-v1.d", "where keys and passwords are kept"),
     *[(f"/home/ann/{key}", "where keys and passwords are kept") for key in (*KEY_FOLDERS, ".ssh/keys", ".SSH", ".config/gh/x")],

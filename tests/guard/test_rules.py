@@ -106,7 +106,7 @@ def test_a_predicate_that_raises_is_never_a_way_in():
 
 def test_untrusted_content_puts_effects_under_approval():
     verdict = judge([allow("order")], situation=TAINTED)
-    assert verdict == Ask("untrusted content", "Untrusted content was read in this run, so a person has to approve order.")
+    assert verdict == Ask("untrusted content", "Untrusted content was read in this run, so a user must approve order.")
     denied = judge([allow("order")], situation=TAINTED_ALONE)
     assert isinstance(denied, Deny)
     assert "Untrusted content" in denied.reason

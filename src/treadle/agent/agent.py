@@ -59,7 +59,7 @@ ReturnT = TypeVar("ReturnT")
 ValidatorT = TypeVar("ValidatorT", bound=OutputValidator)
 
 MOST_IN_MEMORY = 100  # runs without a journal that are over and may be continued
-_background_tasks: set["asyncio.Task[Any]"] = set()  # what goes on although nobody looks any more
+_background_tasks: set["asyncio.Task[Any]"] = set()  # tasks that go on without a waiting caller
 
 
 class ResultOptions(Struct, frozen=True):
@@ -127,7 +127,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
     policy         `[allow("stock"), ask("order_*"), deny("delete_*")]`, or any object that judges calls
     approver       callback that answers approvals at once; without one a run stops as "waiting"
     attended       False where no person can be asked: calls that need approval are denied, and for a call that was running
-                   during a crash only the model is told that its outcome is unknown
+                   during a crash only the model learns that its outcome is unknown
     compaction     how a conversation that outgrows the model's context window is compacted
     notes          a line for the model with the request of each round
     dialect        how the model writes calls: `native`, `held`, or a dialect's name; by default what suits the model

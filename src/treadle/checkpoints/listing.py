@@ -21,7 +21,7 @@ IGNORE_FILE = ".gitignore"
 MAX_RULES = 1_000_000  # bytes
 
 _NEVER = frozenset({"", ".", "..", ".git"})
-_UNFINISHED = re.compile(r"\.treadle-[0-9a-f]{16}")  # a file that somebody is writing, or was killed at
+_UNFINISHED = re.compile(r"\.treadle-[0-9a-f]{16}")  # a file that is being written, or whose writer was killed
 _NO_INDEX = "no-index"
 _IGNORED = ("check-ignore", "-z", "--stdin", "--no-index")
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from treadle.core.errors import TreadleError
 
 Kind = Literal["added", "modified", "deleted", "renamed"]
-Stamp = tuple[int, int, int, int, int]  # mode, size, modified, changed, number: the same for as long as nobody writes
+Stamp = tuple[int, int, int, int, int]  # mode, size, modified, changed, number: the same until the file is written
 
 _MAX_SHOWN = 5
 

@@ -69,7 +69,7 @@ def shop_tools(shop: DemoShop) -> list[Any]:
     @tool(effect="read")
     async def stock(item: str) -> int:
         """How many of an article are on the shelf."""
-        await asyncio.sleep(0.05)  # somebody has to look
+        await asyncio.sleep(0.05)  # so that it can be seen
         return shop.item(item).stock
 
     @tool(effect="read")

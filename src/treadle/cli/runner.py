@@ -19,7 +19,7 @@ def run_async(work: Coroutine[Any, Any, int]) -> int:
 
 
 def _silence_log() -> None:
-    """Keep the log off the screen, unless somebody debugs: a command says itself what went wrong."""
+    """Keep the log off the screen, unless debugging is on: a command reports errors itself."""
     if not os.environ.get("TREADLE_DEBUG"):
         logging.getLogger("treadle").addHandler(logging.NullHandler())
 

@@ -115,7 +115,7 @@ class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=
     content     the text that is for the model; where it is `untrusted`, a model reads it between marks (`guard.trust`)
     data        the JSON value behind the text, for code; None where there is none, or where it was too large to be kept
     structured  the tool returned fields, not a text: what is in one field can't pose as another
-    quoted      how many characters at the end of a problem's content are the words of somebody who isn't trusted
+    quoted      how many characters at the end of a problem's content are from an untrusted source
     note        what the engine adds for the model alone
     about       what untrusted content is, for the model, in place of the sentence that it is data to be read only
     """
@@ -179,7 +179,7 @@ class Deny(Struct, frozen=True, tag_field="verdict", tag="deny"):
 
 
 class Ask(Struct, frozen=True, tag_field="verdict", tag="ask"):
-    """A person has to approve the call first."""
+    """A user must approve the call first."""
 
     by: str = "default"
     reason: str = ""

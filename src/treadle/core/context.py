@@ -73,7 +73,7 @@ class RunContext(Generic[DepsT_co]):
         self.call_id = call_id
         self.tool_name = tool_name
         self.user = user
-        self.key = key  # the same for every try of this call: hand it to whoever can tell a repeat by it
+        self.key = key  # the same for every attempt of this call: pass it to a service that detects repeats by it
         self.seal = seal  # of the preview that was approved: where it isn't true any more, nothing may be done
         self.attempt = attempt
         self.tainted = tainted  # untrusted content was read before: what the model passes on may be from there

@@ -82,7 +82,7 @@ class ModelError(TreadleError):
         self.status = status
         self.retry_after = retry_after
         self.usage = usage  # what was paid for all the same
-        self.said: Any = None  # the server's own words and its error object, for whoever repairs the request
+        self.said: Any = None  # the server's message and its error object, for repairing the request
 
 
 class ModelUnavailable(ModelError):
@@ -192,7 +192,7 @@ class RunFailed(RunStopped):
 class ToolProblem(Exception):
     """Raise it in a tool to tell the model what went wrong, in your own words; it may then try again.
 
-    `quote` is what somebody else said about it, who isn't trusted: a server, for example. It follows your words, and the model is
+    `quote` is text from an untrusted source, for example a server. It follows your words, and the model is
     told that it is data. `data` is for code: it becomes that of the call's result.
     """
 

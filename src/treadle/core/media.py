@@ -223,7 +223,7 @@ def _text_type(claimed: str, name: str) -> str:
 
 
 def _check_bytes(kind: type[Attachment], data: bytes, name: str) -> None:
-    if not isinstance(cast("object", data), bytes | bytearray | memoryview):  # whoever checks no types is told here
+    if not isinstance(cast("object", data), bytes | bytearray | memoryview):  # for callers without a type checker
         given = type(data).__name__
         raise BadMedia(
             f"{kind.__name__} takes bytes, not {given}: {kind.__name__}.from_path reads a file, from_base64 reads Base64."

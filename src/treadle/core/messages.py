@@ -126,7 +126,7 @@ class _Shared:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.sizes: list[int] = [0]  # running; made when somebody asks
+        self.sizes: list[int] = [0]  # running totals, computed on demand
         self.encoded: dict[str, tuple[int, bytearray]] = {}
         self.retold: dict[str, tuple[int, History]] = {}
 
@@ -151,7 +151,7 @@ class History(Sequence[Message]):
 
     def plus(self, *messages: Message) -> "History":
         """Return this history with `messages` appended."""
-        if self._length != len(self._shared.messages):  # somebody else already went on from here
+        if self._length != len(self._shared.messages):  # another history was already extended from here
             return History((*self, *messages))
         longer = History.__new__(History)
         longer._shared = self._shared

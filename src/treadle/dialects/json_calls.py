@@ -71,7 +71,7 @@ def _parse_call(holder: _Object, offer: OfferedTools, shape: CallShape) -> Writt
     if inner is not None:
         return _parse_call(cast("_Object", inner), offer, shape)
     if "description" in holder and "parameters" in holder:
-        return None  # the tool itself, as the model was told of it
+        return None  # the tool itself, as it was described to the model
     name = next((holder[key] for key in NAME_KEYS if key in holder), None)
     key = next((key for key in ARGUMENT_KEYS if key in holder), None)
     if key is None:

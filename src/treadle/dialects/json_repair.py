@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-MAX_DEPTH = 100  # levels of nesting; nobody means more, and whoever walks a value may rely on it
+MAX_DEPTH = 100  # levels of nesting; code that walks a value may rely on it
 
 
 class JsonRead(Struct, frozen=True):

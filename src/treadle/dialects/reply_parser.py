@@ -32,7 +32,7 @@ from treadle.dialects.scanner import (
 Strictness = Literal["open", "careful", "strict"]
 Certainty = Literal["sure", "maybe"]
 
-TOKEN_PREFIXES = ("<|", "<\uff5c", "[")  # nobody types tokens that begin like this
+TOKEN_PREFIXES = ("<|", "<\uff5c", "[")  # text doesn't contain tokens that begin like this
 THOUGHTS = (ThinkingFrame("<think>", "</think>"), ThinkingFrame("<thinking>", "</thinking>"))
 
 _TICKS = {"`": re.compile("`+"), "~": re.compile("~+")}

@@ -9,7 +9,7 @@ from treadle.engine.judge import describe_misfit
 from treadle.engine.setup import Answer, Approval
 from treadle.guard.policy import digest_arguments
 from treadle.guard.redaction import Redactor
-from treadle.loop.answers import SOMEBODY
+from treadle.loop.answers import UNNAMED_USER
 from treadle.loop.state import CallState
 from treadle.tools.validate import InvalidArguments
 
@@ -92,7 +92,7 @@ def answer_to_grant(call: CallState, answer: Answer, redactor: Redactor, *, user
     from treadle.guard.grants import make_grant  # few answers are remembered
 
     shown = call.call if answer.arguments is None else Call(call.id, call.name, answer.arguments)
-    grant = make_grant(shown, call.terms, answer.scope, answer.where, user=user, by=answer.by or SOMEBODY, at=at, run_id=run_id)
+    grant = make_grant(shown, call.terms, answer.scope, answer.where, user=user, by=answer.by or UNNAMED_USER, at=at, run_id=run_id)
     if redactor.finds({name: pattern.value for name, pattern in grant.where.items()}):
         raise ApprovalError(f"{call.name} can only be allowed once: a secret isn't remembered.")
     return grant

@@ -216,8 +216,8 @@ class Listener:
         self._joint = _begin_joint(run) if run.state.cut else None
         self._parts: list[ReplyPart] = []  # complete, and not recorded yet
         self._text: list[str] = []
-        self._output: object = None  # the structured answer, as far as it was told of
-        self._written = self._shown = 0  # characters of it that came, and those that were told of
+        self._output: object = None  # the structured answer, as far as its events were sent
+        self._written = self._shown = 0  # characters of it received, and those sent as events
         self._calls = 0  # calls in `_parts`
         self._ids: dict[str, str] = {}  # of calls that have begun: the model's, and ours
         self._notices: list[str] = []

@@ -37,5 +37,5 @@ async def read_background(run: LiveRun, call_id: str) -> tuple[Result, tuple[str
         known = ", ".join([each.within for each in run.state.inner if each.background]) or "none"
         return Result("", "", f"No call {call_id!r} runs in the background. There are: {known}.", "invalid"), ()
     if call.result is None:
-        return Result("", "", "It hasn't ended: a person has to be asked about it first."), ()
+        return Result("", "", "It hasn't ended: a user must be asked about it first."), ()
     return call.result, (call.id,)

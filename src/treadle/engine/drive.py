@@ -132,11 +132,11 @@ def _describe_suspension(run: LiveRun) -> str:
 
         return describe_waits(run)
     unclear = any(approval.unclear for approval in approvals)
-    return "A person has to report the outcome of a call." if unclear else "A person has to approve a call."
+    return "A user must report the outcome of a call." if unclear else "A user must approve a call."
 
 
 async def _ask_people(run: LiveRun, step: WaitForPerson) -> None:
-    """Ask about each call; where nobody can answer now, the run waits."""
+    """Ask about each call; where no answer can be given now, the run waits."""
     for call in await preview_calls(run, step.calls):
         if not await ask_person(run, call):
             await _suspend_turn(run)

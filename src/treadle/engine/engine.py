@@ -260,7 +260,7 @@ class Engine:
 
     async def _drive_run(self, run: LiveRun, resumed: bool) -> RunResult[Any]:
         if run.watched:
-            await run.flush()  # a run that somebody was told of can be found again, whatever happens next
+            await run.flush()  # a run whose id was returned can be found again, whatever happens next
             run.emit(RunStarted(run_id=run.id, resumed=resumed))
         with run_span(run) as span:
             while run.state.finished is None:

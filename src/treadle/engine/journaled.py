@@ -81,7 +81,7 @@ class JournaledRun:
         """Wait until everything recorded is safe on disk."""
         while self._unsafe:
             waited = tuple(self._unsafe)
-            for ticket in waited:  # each by whoever flushes, also where others have: it may say that the run isn't ours any more
+            for ticket in waited:  # by every flush, also after another one: it may say that the run isn't ours any more
                 await ticket
             self._unsafe = [ticket for ticket in self._unsafe if ticket not in waited]
 

@@ -66,7 +66,7 @@ class LiveRun(JournaledRun):
         self.call_ids: set[str] = set()
         self.stopping: Literal["", "cancelled", "interrupted"] = ""  # on request, and how
         self.steered = asyncio.Event()  # a message of the user waits to be delivered
-        self.trace: Any = None  # the run's own span, where somebody traces
+        self.trace: Any = None  # the run's own span, if tracing is on
         self.toolset = setup.toolset  # of this run
         self.base = catalog  # with all of its tools, prepared for no request
         self.offered = self._select_offered()

@@ -39,7 +39,7 @@ class Meter:
         return most - sum(run.state.spent.usage.calls for other, run in self._runs.items() if other != run_id)
 
     def squeezed(self) -> str:
-        """Return which limit of the tree's root is exhausted, in words; empty where there is room."""
+        """Return which limit of the tree's root is exhausted, as text; empty if none is."""
         spent = [run.state.spent for run in self._runs.values()]
         usage = sum((each.usage for each in spent), Usage())
         seconds = max(each.seconds for each in spent)

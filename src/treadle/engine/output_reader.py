@@ -32,7 +32,7 @@ IN_WORDS = "The answer came in words."
 
 
 class OutputRejected(Exception):
-    """An answer that isn't accepted, in words for the model."""
+    """An answer that isn't accepted, with the reason for the model."""
 
 
 async def accept_answer(output: Output, answer: JournaledAnswer, context: RunContext[Any]) -> JournaledAnswer:

@@ -414,7 +414,7 @@ def _suspend(run: LiveRun, outer: CallState, inner: CallState) -> None:
 
 
 async def _ask_about(run: LiveRun, call: CallState) -> bool:
-    """Ask about one call, unless its preview settles it. Returns False where nobody can answer now."""
+    """Ask about one call, unless its preview settles it. Returns False where no answer can be given now."""
     return all([await ask_person(run, each) for each in await preview_calls(run, (call,))])
 
 

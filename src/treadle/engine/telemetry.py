@@ -1,6 +1,6 @@
 """OpenTelemetry spans and metrics by the GenAI conventions, where a program or the environment has configured OpenTelemetry.
 
-Only names, counts and kinds are recorded, never content. Nothing is imported here: the API is there already where somebody wants
+Only names, counts and kinds are recorded, never content. Nothing is imported here: the API is loaded already where a program wants
 it, which is `otel_setup` where the standard variables ask for it.
 """
 
@@ -94,7 +94,7 @@ def _read_environment() -> None:
 
 
 def _load_api() -> Any:
-    """Return the tracing API, if somebody has set a provider of spans or of metrics."""
+    """Return the tracing API, if a provider of spans or metrics is set."""
     if not _Environment.is_read:
         _read_environment()
     api = sys.modules.get("opentelemetry.trace")

@@ -22,7 +22,7 @@ from treadle.engine.journaled import JournaledRun, append_entries
 from treadle.engine.setup import APPROVALS_EXPIRE, Answer, Approval, Services
 from treadle.guard.policy import digest_arguments
 from treadle.guard.redaction import Redactor
-from treadle.loop.answers import SOMEBODY, refusal_result, settlement_result
+from treadle.loop.answers import UNNAMED_USER, refusal_result, settlement_result
 from treadle.loop.state import CallState
 
 WORDS_LIMIT = 10_000  # characters of what a person says became of a call
@@ -189,7 +189,7 @@ def record_answer(run: JournaledRun, call: CallState, answer: Answer, grant: Gra
         return _record_settlement(run, call, replace(entry, words=truncate_with_note(run.redactor.text(entry.words), WORDS_LIMIT)))
     if isinstance(entry, Refused):
         refused = Call(call.id, call.name, approval.arguments)
-        audit_end(run, replace(call, answered=entry.by or SOMEBODY), refused, refusal_result(call.id, call.name, entry), 0.0)
+        audit_end(run, replace(call, answered=entry.by or UNNAMED_USER), refused, refusal_result(call.id, call.name, entry), 0.0)
     run.record(entry)
     return None
 
@@ -200,7 +200,7 @@ def _record_settlement(run: JournaledRun, call: CallState, entry: Settled) -> Re
     assert call.question is not None  # it is what was answered
     result = settlement_result(call.id, call.name, entry)
     if result is not None:
-        question = replace(call.question, said=entry.said, by=entry.by or SOMEBODY)
+        question = replace(call.question, said=entry.said, by=entry.by or UNNAMED_USER)
         audit_end(run, replace(call, question=question), call.call, result, 0.0)
     run.record(entry)
     return result

@@ -111,7 +111,7 @@ def _find_system_reason(folder: Path) -> str:
     if any(part.casefold() in KEY_FOLDERS for part in folder.parts):
         return "where keys and passwords are kept"
     if str(folder.parent) in ("/home", "/Users"):
-        return "somebody's home folder"
+        return "a user's home folder"
     is_system = any(folder.is_relative_to(path) for path in SYSTEM_FOLDERS) and not any(
         Path(path) in folder.parents for path in WITHIN_SYSTEM
     )
@@ -160,7 +160,7 @@ def home_folders() -> tuple[Path, ...]:
     from pwd import getpwuid  # there is none elsewhere
 
     named = [os.environ.get("HOME", "")]
-    with suppress(KeyError):  # a container's user that nobody listed
+    with suppress(KeyError):  # a container's user without a passwd entry
         named.append(getpwuid(os.getuid()).pw_dir)
     return tuple({Path(name).resolve() for name in named if name and name != "/"})
 

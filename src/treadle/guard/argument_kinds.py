@@ -16,7 +16,7 @@ from treadle.guard.secret_names import split_name
 
 ArgumentKind = Literal[
     "place",  # whom or where it goes to: a recipient, an address, an account, a channel
-    "power",  # what it lets somebody do: a password, a command, a permission
+    "power",  # what it allows: a password, a command, a permission
     "id",  # which thing, by a sign that means nothing to a person
     "thing",  # which thing, by its name, path or anything else
     "title",  # what a thing is called

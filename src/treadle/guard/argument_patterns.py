@@ -65,7 +65,7 @@ def to_canonical_json(value: Any) -> str:
     """Return a value as JSON, independent of the order of names."""
     try:
         return _canonical.encode(value).decode()
-    except UnicodeEncodeError:  # half of a surrogate pair: no UTF-8 for it, and still somebody's argument
+    except UnicodeEncodeError:  # half of a surrogate pair: no UTF-8 for it, and still an argument
         import json
 
         return json.dumps(value, sort_keys=True, separators=(",", ":"))

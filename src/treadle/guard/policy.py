@@ -163,7 +163,7 @@ def digest_arguments(arguments: Mapping[str, Any]) -> str:
 
     try:
         canonical = _canonical.encode(arguments)
-    except UnicodeEncodeError:  # half of a surrogate pair: no UTF-8 for it, and still somebody's argument
+    except UnicodeEncodeError:  # half of a surrogate pair: no UTF-8 for it, and still an argument
         import json
 
         canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":")).encode()

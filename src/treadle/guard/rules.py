@@ -237,7 +237,7 @@ def ask_if_tainted(verdict: Allow, call: Call, tool: Tool, situation: Situation)
     doubts = None if situation.doubts is None else situation.doubts(call, tool)
     if doubts is not None and not doubts:
         return verdict
-    why = f"Untrusted content was read in this run, so a person has to approve {tool.name}."
+    why = f"Untrusted content was read in this run, so a user must approve {tool.name}."
     return ask_or_deny(Ask("untrusted content", " ".join((why, *(doubts or ())))), situation)
 
 

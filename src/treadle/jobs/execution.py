@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from treadle.engine.result import RunResult
     from treadle.plugins.assistant import Host
 
-_POLL_SECONDS = 0.5  # seconds between two looks whether somebody wants it to stop
+_POLL_SECONDS = 0.5  # seconds between two checks for a request to stop
 
 
 class JobResult(Struct, frozen=True):
@@ -159,7 +159,7 @@ async def execute_job(job_id: str, work: JobKind, host: "Host") -> Job:
         except asyncio.CancelledError:  # the process is being ended
             await _print_stopped(job_id, host)
             raise
-        except Exception as error:  # a mistake in the work: whoever looks at the job must not wait for it
+        except Exception as error:  # a bug in the work: the job must not stay active
             jobs.save(replace(desk.job, state="failed", why=f"{type(error).__name__}: {error}", finished_at=time()))
             raise
         over = 0.0 if done.state == "waiting" else time()

@@ -210,7 +210,7 @@ class Jobs:
         except BlockingIOError:
             return True
         except OSError:
-            return False  # nobody ever held it
+            return False  # it was never leased
         return False
 
     def _with_actual_state(self, job: Job) -> Job:

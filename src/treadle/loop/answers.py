@@ -5,18 +5,18 @@ from typing import assert_never
 from treadle.core.calls import Result
 from treadle.core.entries import Refused, Settled
 
-SOMEBODY = "A person"
+UNNAMED_USER = "A person"
 
 
 def refusal_result(call_id: str, name: str, entry: Refused) -> Result:
     """Return the result of a call that a person refused."""
-    words = f"{entry.by or SOMEBODY} refused this call{': ' + entry.reason if entry.reason else '.'}"
+    words = f"{entry.by or UNNAMED_USER} refused this call{': ' + entry.reason if entry.reason else '.'}"
     return Result(call_id, name, words, "denied")
 
 
 def settlement_result(call_id: str, name: str, entry: Settled) -> Result | None:
     """Return the result of a call that was interrupted by a crash; None where it is to be tried again."""
-    who = entry.by or SOMEBODY
+    who = entry.by or UNNAMED_USER
     told = f" Their words: {entry.words}" if entry.words else ""
     begun = "The process ended while this call was running."
     match entry.said:

@@ -62,7 +62,7 @@ class Recover(Struct, frozen=True):
 
 
 class WaitForPerson(Struct, frozen=True):
-    """A person has to be asked about these calls: whether they may run, or what happened to them."""
+    """A user must be asked about these calls: whether they may run, or what happened to them."""
 
     calls: tuple[CallState, ...]
 
@@ -208,7 +208,7 @@ def _decide_calls(state: RunState) -> Step:
 
 
 def _decide_background(state: RunState) -> Step:
-    """Wait for the calls in the background, unless a person has to be asked about one of them first."""
+    """Wait for the calls in the background, unless a user must be asked about one of them first."""
     waiting = tuple([call for call in state.background if call.waits])
     return WaitForPerson(waiting) if waiting else AwaitBackground(state.background)
 

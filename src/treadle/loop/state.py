@@ -42,7 +42,7 @@ from treadle.core.entries import (
 from treadle.core.grants import Grant, GrantTerms, Scope
 from treadle.core.messages import ContextItem, History, Message, Part, ReplyPart, Text, text_of
 from treadle.core.requests import Usage
-from treadle.loop.answers import SOMEBODY, refusal_result, settlement_result
+from treadle.loop.answers import UNNAMED_USER, refusal_result, settlement_result
 from treadle.loop.limits import Spent
 from treadle.loop.repeats import Trail, extend_trail, fingerprint
 from treadle.loop.window import CHARACTERS_PER_TOKEN, compact_history, measure_density, shorten_results
@@ -90,12 +90,12 @@ class CallState(Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to be asked: whether it may run, or what happened to it."""
+        """Whether a user must be asked: whether it may run, or what happened to it."""
         return self.unclear or (self.result is None and isinstance(self.verdict, Ask) and not self.approved)
 
     @property
     def unclear(self) -> bool:
-        """Whether a person has to say what happened to it."""
+        """Whether a user must report what happened to it."""
         return self.result is None and self.question is not None and self.question.said is None
 
     @property
@@ -506,7 +506,7 @@ def _approved(state: RunState, entry: Approved) -> RunState:
     found = find_call(state, entry.call_id)
     if found is None or found.call is None:
         return state
-    changes: dict[str, Any] = {"approved": True, "answered": entry.by or SOMEBODY, "digest": entry.digest}
+    changes: dict[str, Any] = {"approved": True, "answered": entry.by or UNNAMED_USER, "digest": entry.digest}
     if entry.covered:
         changes["covered"] = entry.covered
     if entry.arguments is not None:
@@ -524,14 +524,14 @@ def _refused(state: RunState, entry: Refused) -> RunState:
     if found is None or found.result is not None:
         return state
     result = refusal_result(found.id, found.name, entry)
-    return _closed(_with_call(state, entry.call_id, answered=entry.by or SOMEBODY, result=result))
+    return _closed(_with_call(state, entry.call_id, answered=entry.by or UNNAMED_USER, result=result))
 
 
 def _settled(state: RunState, entry: Settled) -> RunState:
     found = find_call(state, entry.call_id)
     if found is None or found.question is None or found.result is not None:
         return state
-    question = replace(found.question, said=entry.said, by=entry.by or SOMEBODY)
+    question = replace(found.question, said=entry.said, by=entry.by or UNNAMED_USER)
     return _closed(_with_call(state, found.id, question=question, result=settlement_result(found.id, found.name, entry)))
 
 

@@ -13,7 +13,7 @@ FieldPath = tuple[str, ...]
 REQUIRED_FIELDS = frozenset(
     ("model", "messages", "input", "contents", "tools", "instructions", "system", "systemInstruction", "toolConfig")
 )
-_NAMES = frozenset(("properties", "$defs", "definitions", "patternProperties"))  # objects whose keys are names of somebody's own
+_NAMES = frozenset(("properties", "$defs", "definitions", "patternProperties"))  # objects whose keys are the schema's own names
 _DATA = frozenset(("input", "arguments", "args", "response", "json"))  # what calls and results carry
 # What a message, a block or a tool isn't one without.
 _SHAPE = frozenset(

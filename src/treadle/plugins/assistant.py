@@ -116,7 +116,7 @@ class Host(Struct, frozen=True):
     @property
     def settings(self) -> "Settings":
         """The settings that apply in the working folder, read anew; an assistant's own settings are `settings.assistant(NAME)`."""
-        from treadle.settings.loader import settings_for  # nothing is read before somebody asks
+        from treadle.settings.loader import settings_for  # nothing is read before it is needed
 
         return settings_for(Path.cwd() if self.folder is None else self.folder)
 

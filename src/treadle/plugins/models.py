@@ -42,7 +42,7 @@ def resolve_model(model: str | Model, **settings: Any) -> Model:
         near = f" Did you mean openai:{model}, or anthropic:{model}?" if model else ""
         raise UnknownModel(f"A model's name says where it lives: KIND:NAME, but {model!r} doesn't.{near} {_describe_providers()}")
     if kind in PROVIDERS:
-        from treadle.models.factory import make_model  # whoever brings a model of their own doesn't pay for it
+        from treadle.models.factory import make_model  # not imported for a model object
 
         return make_model(kind, name, _connection_for(kind, settings))
     make = load_plugin("models", kind)
@@ -160,7 +160,7 @@ def configured_model() -> tuple[str, str]:
     chosen = os.environ.get("TREADLE_MODEL")
     if chosen:
         return chosen, ""
-    from treadle.settings.loader import user_settings  # whoever names a model doesn't pay for it
+    from treadle.settings.loader import user_settings  # not imported for a named model
 
     model = user_settings().model
     return (model.name, model.base_url) if model.name else ("", "")

@@ -22,7 +22,7 @@ MAX_BYTES = 32 * 1024 * 1024  # of media; each kind has a limit of its own below
 PIPE_SECONDS = 5.0  # after which a pipe on which nothing arrived counts as unused
 STDIN = "-"  # the word that stands for stdin
 _MENTION = re.compile(r'(?<!\S)(?P<escape>\\?)@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s@"\\]\S*))')
-_PATH = re.compile(r"/|\.\w+$")  # what a mention has that is a file rather than somebody's name
+_PATH = re.compile(r"/|\.\w+$")  # what a mention of a file has, unlike a user's name
 _PUNCTUATION = ".,;:!?)]}'\""  # which may follow a mention
 
 

@@ -38,7 +38,7 @@ Value = TypeVar("Value")
 _STAMP = "CREATE TEMP TABLE stamp (mark TEXT); INSERT INTO temp.stamp VALUES (hex(randomblob(16)));"
 _STAMP_ANEW = "UPDATE temp.stamp SET mark = hex(randomblob(16))"
 
-MAX_IDLE = 4  # connections that nobody uses just now
+MAX_IDLE = 4  # idle connections
 PATIENCE = 60  # seconds to wait for another process that writes
 
 
@@ -223,7 +223,7 @@ def migrate_passages(connection: "Connection", path: object) -> None:
         raise PassagesError(f"{path} was made by a newer Treadle; update Treadle to use it.")
     if version < len(MIGRATIONS):
         connection.execute("BEGIN IMMEDIATE")
-        version = format_of(connection)  # somebody else may have been first
+        version = format_of(connection)  # another process may have been first
         if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             connection.execute("ROLLBACK")
             raise PassagesError(f"{path} holds something else; name another file for the passages.")

@@ -168,7 +168,7 @@ def set_embedder_info(connection: "Connection", embedder: str, dimension: int) -
     connection.execute("DELETE FROM vectors")
     connection.execute("DELETE FROM signs")
     connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", (("embedder", embedder), ("dimension", str(dimension))))
-    connection.execute("INSERT OR REPLACE INTO about VALUES ('made', hex(randomblob(8)))")  # whoever holds others in memory sees it
+    connection.execute("INSERT OR REPLACE INTO about VALUES ('made', hex(randomblob(8)))")  # processes with cached vectors see it
 
 
 def count_rows(connection: "Connection", table: str) -> int:

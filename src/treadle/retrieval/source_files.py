@@ -18,7 +18,7 @@ PATTERNS = ("**/*.md", "**/*.yaml", "**/*.yml", "**/*.txt")
 MAX_FILE_BYTES = 1_000_000  # bytes of a file
 MAX_NAMES = 1_000_000  # in one folder
 MIN_AGE_NS = 2_000_000_000  # nanoseconds: some file systems tell changes apart by no less
-_NEVER = frozenset(("node_modules", "__pycache__"))  # full of texts that nobody here has written
+_NEVER = frozenset(("node_modules", "__pycache__"))  # generated or installed, not written here
 
 
 class SourceFile(Struct, frozen=True):

@@ -50,7 +50,7 @@ async def _iter_lines(events: AsyncIterator[Any], beat: float) -> AsyncGenerator
             following = _next_event(events)
     except TreadleError as error:
         yield _format_event({"event": "error", "error": Redactor().text(str(error))})
-    except Exception:  # noqa: BLE001 - a stranger's; it is in the log, and whoever listens hears that it is over
+    except Exception:  # noqa: BLE001 - a plug-in's; it is logged, and the client sees the end of the stream
         log.exception("A stream of events broke")
         yield _format_event({"event": "error", "error": UNEXPECTED_ERROR})
     finally:

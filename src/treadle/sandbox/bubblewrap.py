@@ -22,7 +22,7 @@ ENVIRONMENT = {
     "PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
 }
-PROXY_PORT = 47128  # in a network where nobody else listens
+PROXY_PORT = 47128  # in a network namespace without other listeners
 PROXY_ENVIRONMENT = {
     **{
         name: f"http://127.0.0.1:{PROXY_PORT}"

@@ -46,7 +46,7 @@ async def run_contained(
             with open_stdin(stdin) as text:
                 process = start_process(line, env={}, stdin=text, inherited=files.all, sandbox=bwrap.path)
         finally:
-            _close(*files.all)  # whoever reads must see the end when the other side is gone
+            _close(*files.all)  # a reader must see end of file when the other side is gone
         reading = asyncio.create_task(read_output(process, kept, on_output))
         try:
             killed_for = await _supervise(process, status, go, bounds, place)
@@ -84,7 +84,7 @@ async def end_process(process: CommandProcess, reading: "asyncio.Task[None]") ->
         async with asyncio.timeout(KILL_TIMEOUT):
             await process.wait()
             await reading
-    except TimeoutError:  # somebody outside holds the pipe; what was read counts
+    except TimeoutError:  # a process outside holds the pipe open; what was read counts
         reading.cancel()
     finally:
         process.close()

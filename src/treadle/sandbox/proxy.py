@@ -187,7 +187,7 @@ async def _handle_connection(reader: asyncio.StreamReader, writer: asyncio.Strea
             return await _refuse(writer, 403, there)
         await _relay((reader, writer), there, asked)
     except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        return None  # whoever asked sees the end of the connection
+        return None  # the client sees the end of the connection
     finally:
         writer.close()
 

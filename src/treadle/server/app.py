@@ -151,10 +151,10 @@ def _create_multi_user_app(assistants: Sequence[Assistant], host: Host, users: U
 
 def _check_routes(assistants: Sequence[Assistant], host: Host, shared: ServerState) -> list[Callable[[], object]]:
     """Report problems with routes at startup: create them once, for no user, in a temporary home."""
-    folder = Path(gettempdir()) / f"treadle-tried-{token_hex(8)}"  # as a rule nobody makes it
+    folder = Path(gettempdir()) / f"treadle-tried-{token_hex(8)}"  # as a rule it isn't created
     opened: list[Callable[[], object]] = [lambda: rmtree(folder, ignore_errors=True)]
-    nobody = replace(host, home=open_home(folder / "home"), folder=folder / "work", on_close=opened.append)
-    _collect_routes(assistants, nobody, ServerApi(assistants, nobody, LOCAL_OWNER, shared).routes(tuple))
+    unused = replace(host, home=open_home(folder / "home"), folder=folder / "work", on_close=opened.append)
+    _collect_routes(assistants, unused, ServerApi(assistants, unused, LOCAL_OWNER, shared).routes(tuple))
     return opened
 
 

@@ -24,7 +24,7 @@ from treadle.stores.accounts import User
 PUBLIC_PATHS = (LOGIN, "/health", "/ready")
 CREDENTIAL_PREFIX = "treadle_"  # how our tokens begin; whatever else stands where they do is an assistant's business
 _TOKEN = re.compile(r"treadle_\S{44,}")  # what looks like one, wherever it stands
-RECHECK_SECONDS = 5.0  # seconds after which an answer that is still being sent is for somebody who has to be known once more
+RECHECK_SECONDS = 5.0  # seconds after which the user of a response that is still being streamed is authenticated again
 
 CROSS_ORIGIN = (
     "This request doesn't say that it comes from a page of this server, which it has to where a browser's session is used."
@@ -147,7 +147,7 @@ def unauthenticated_response(scope: Scope, credential: RequestCredential, refusa
     is_page = scope.get("method") == "GET" and "text/html" in asked and not wants_json(scope)
     if is_page and credential.kind in ("", "cookie"):
         return RedirectResponse(f"{LOGIN}?{urlencode({'next': requested_path(scope)})}", 303)
-    sentence = refusals.unknown if credential.kind in ("authorization", "x-api-key") else refusals.nobody
+    sentence = refusals.unknown if credential.kind in ("authorization", "x-api-key") else refusals.anonymous
     return error_response(scope, 401, sentence, {"www-authenticate": "Bearer"})
 
 

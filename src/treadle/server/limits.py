@@ -17,7 +17,7 @@ from treadle.stores.accounts import User
 
 MINUTE = 60.0
 MAX_FAILURES = 10  # failures a minute, from one address
-MAX_ADDRESSES = 10_000  # that are remembered; whoever fails from more of them has the older ones forgotten
+MAX_ADDRESSES = 10_000  # that are remembered; the oldest are dropped first
 RETRY_AFTER = 10  # seconds after which a run may have ended
 NO_RUNS = "You may begin no run here. The server's administrator can change that: treadle users change NAME --runs N"
 

@@ -25,7 +25,7 @@ from treadle.stores.users import SESSION_SECONDS
 
 LOGIN, LOGOUT = "/login", "/logout"
 COOKIE = "treadle_session"
-MAX_BODY = 4096  # bytes of what somebody sends to sign in
+MAX_BODY = 4096  # bytes of a sign-in request
 MAX_SIGN_INS = 20  # of one person, a minute
 
 TOO_MANY_FAILURES = "That were too many wrong tokens from here; try again in {} s."

@@ -57,7 +57,7 @@ class SecurityMiddleware:
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str], body_limit: int, by_address: bool = False) -> None:
         self._app = app
         self._hosts = frozenset([host.lower() for host in hosts])
-        self._by_address = by_address  # whether any IP address will do as a name: nobody can lead one elsewhere
+        self._by_address = by_address  # whether any IP address is a valid host name: DNS can't redirect one
         self._body_limit = body_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

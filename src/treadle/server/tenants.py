@@ -66,7 +66,7 @@ class TenantRouter:
         """Pass a request on."""
         person: User | None = scope.get("person")
         if person is None:
-            raise HTTPException(404)  # what nobody has to be known for is elsewhere
+            raise HTTPException(404)  # public paths are served elsewhere
         tenant = self._kept.get(person.name)
         if tenant is None or tenant.person != person:
             tenant = self._open(person, tenant)
@@ -153,7 +153,7 @@ class _Tenant:
                 self._ready.set()
                 await self._over.wait()
         finally:
-            self._ready.set()  # whoever waits hears from the request what is wrong
+            self._ready.set()  # waiting callers get the error from their request
 
     async def close(self) -> None:
         """Close it once its requests are complete; event streams get a grace period."""

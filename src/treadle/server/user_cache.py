@@ -15,12 +15,12 @@ from starlette.exceptions import HTTPException
 from treadle.server.limits import Clock
 from treadle.stores.accounts import User
 
-CACHE_SECONDS = 1.0  # seconds for which somebody is known, counted from when they were looked up
+CACHE_SECONDS = 1.0  # seconds for which a user is cached, from the lookup on
 LOOKUP_TIMEOUT = 2.0  # seconds that a look may take
 MAX_LOOKUPS = 2  # at once: threads that may wait for a file
 MAX_ENTRIES = 1_000  # credentials that are remembered
 
-UNAVAILABLE = "Nobody can be known here just now: the users can't be read. Try again in a few seconds."
+UNAVAILABLE = "Users can't be authenticated at the moment: the database of users can't be read. Try again in a few seconds."
 
 
 class Authenticator(Protocol):
@@ -46,7 +46,7 @@ class Authenticator(Protocol):
 class AuthMessages(Struct, frozen=True):
     """The messages for a rejected request: without a credential, and with an invalid one."""
 
-    nobody: str
+    anonymous: str
     unknown: str
 
 
@@ -118,7 +118,7 @@ class UserCache:
             async with asyncio.timeout(self._patience):
                 await self._looks.acquire()
                 look = asyncio.ensure_future(asyncio.to_thread(_find_person, self._users, credential))
-                look.add_done_callback(self._release)  # a thread that waits goes on when nobody waits for it any more
+                look.add_done_callback(self._release)  # a waiting thread goes on when its caller has left
                 return await asyncio.shield(look)
         except TimeoutError as error:
             raise UserLookupUnavailable from error
@@ -126,7 +126,7 @@ class UserCache:
     def _release(self, look: "asyncio.Future[User | None]") -> None:
         self._looks.release()
         if not look.cancelled():
-            look.exception()  # whoever is still there hears of it
+            look.exception()  # the remaining callers get it
 
     def _remember(self, key: bytes, person: User | None, now: float) -> None:
         self._known.pop(key, None)

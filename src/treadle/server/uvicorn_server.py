@@ -53,7 +53,7 @@ class ShutdownMiddleware:
 
 ADDRESS, PORT = "127.0.0.1", 8080
 LOOPBACKS = {4: ADDRESS, 6: "::1"}
-ACCEPT_TICKS = 3  # turns of the event loop from somebody at the door to a connection
+ACCEPT_TICKS = 3  # turns of the event loop from an accepted socket to a connection
 GRACE = 5  # seconds that requests have to end in once the server stops; after as many more the process ends, whatever hangs in it
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -135,7 +135,7 @@ def check_access(
         where = "a server behind a proxy" if behind_proxy else address or "an empty address"
         raise SettingsError(
             f"Others can reach {where}, and there are no users yet. `treadle users add NAME` makes one;"
-            " --anyone lets in whoever comes, who may then do everything."
+            " --anyone serves every client without authentication, with all rights."
         )
     return None
 
@@ -212,9 +212,9 @@ def _make_config(app: ASGIApp, grace: int, patient: ConnectionLimits) -> uvicorn
     return uvicorn.Config(
         app,
         http=cast("type[asyncio.Protocol]", made),  # it is called like one
-        limit_concurrency=patient.most + 1,  # where nobody can make room
+        limit_concurrency=patient.most + 1,  # where no connection can be closed
         backlog=max(16, patient.most // 8),  # so many are taken at once, before anybody can make room for them
-        log_config=None,  # whoever starts the server says where its log goes
+        log_config=None,  # the caller configures logging
         access_log=False,
         server_header=False,
         proxy_headers=False,

@@ -47,7 +47,7 @@ def find_project_file(folder: Path, own: Path) -> Path | None:
 def _home_folder() -> Path | None:
     try:
         return Path.home().resolve()
-    except RuntimeError:  # nobody's
+    except RuntimeError:  # no such user
         return None
 
 
@@ -100,7 +100,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return {}
     except NotRegular as error:
         if stat.S_ISCHR(error.mode):
-            return {}  # /dev/null, where somebody wants no settings
+            return {}  # /dev/null, for no settings at all
         raise SettingsError(f"{path} can't be opened: {error.strerror}.") from error
     except OSError as error:
         raise SettingsError(f"{path} can't be opened: {error.strerror}.") from error

@@ -36,7 +36,7 @@ class Anchors:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a home in PostgreSQL has no folder yet
         descriptor = os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         try:
-            os.write(descriptor, line)  # so short a line is written at once, whoever else writes
+            os.write(descriptor, line)  # so short a line is written atomically beside other writers
         finally:
             os.close(descriptor)
 

@@ -68,7 +68,7 @@ class FileBlobs:
             if not path.is_file() or path.stat().st_size != len(data):
                 self._write(path, data)
             else:
-                os.utime(path)  # `delete` sees that somebody has used it since
+                os.utime(path)  # `delete` sees that it was used since
             for folder in (path.parent, path.parent.parent, self.folder):  # any of them may be new, here or in another process
                 _sync_folder(folder)
         except OSError as error:

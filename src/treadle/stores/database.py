@@ -19,7 +19,7 @@ from treadle.stores.encryption import Cipher
 
 Value = TypeVar("Value")
 
-BATCH_SECONDS = 0.01  # seconds in which jobs nobody waits for are gathered: a commit costs far more than what is in it
+BATCH_SECONDS = 0.01  # seconds in which writes without a waiting caller are batched: a commit costs far more than its content
 
 MAX_ROWS = 64  # of one statement; so many different ones SQLite can keep ready
 

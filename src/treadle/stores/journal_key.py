@@ -65,7 +65,7 @@ def load_or_create_key(folder: Path) -> JournalKey:
                 f"{folder / NAME} can't be written ({error.strerror}), so a secret can't be kept. Make room, or set {VARIABLE}."
             ) from error
         found = load_key_file(folder)
-        assert found is not None  # somebody made it
+        assert found is not None  # another process created it
     return found
 
 

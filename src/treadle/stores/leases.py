@@ -74,7 +74,7 @@ def holds_lease(connection: Connection, lease: Lease, share: str) -> bool:
     return connection.execute(query, (lease.run_id, lease.token)).fetchone() is not None
 
 
-PAUSE = 3  # of a lease, the part after which whoever comes back makes sure that it still has it
+PAUSE = 3  # of a lease, the fraction after which a holder that was paused checks that it still has it
 
 
 class FencedJournal:

@@ -29,7 +29,7 @@ INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
 
 
 SCHEMA_VERSION = 6  # a file of an older one gets what it lacks
-WAIT = 30.0  # seconds that a write waits for whoever else has the file locked
+WAIT = 30.0  # seconds that a write waits for another process's lock
 STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
 SCHEMA = """
@@ -123,7 +123,7 @@ SQLITE_DIALECT = SqlDialect(
     day="date(facts.at, 'unixepoch', 'localtime')",
     format_day=str,
     join_hint="CROSS JOIN",  # which keeps SQLite from beginning with the small one
-    lock_shared="",  # nobody else writes before a transaction is over
+    lock_shared="",  # no other writer before a transaction ends
     lock_exclusive="",
     skip_locked="",
     text_codec=str,

@@ -31,7 +31,7 @@ _BYTES, _LETTERS = 32, 43  # of a secret, and how many letters these make
 _TOKEN = re.compile(rf"treadle_({_NAME})_[A-Za-z0-9_-]{{{_LETTERS}}}")
 _NEWEST = "SELECT proof FROM sessions WHERE name = ? ORDER BY until DESC LIMIT ?"
 _OLDEST = f"DELETE FROM sessions WHERE name = ? AND proof NOT IN ({_NEWEST})"  # noqa: S608 - our own words
-_NOBODY = bytes(sha256().digest_size)  # the proof that a claim is held against where there is no such user
+_NO_PROOF = bytes(sha256().digest_size)  # the proof that a claim is held against where there is no such user
 
 
 class UserStore(Protocol):
@@ -126,7 +126,7 @@ class Users:
         claimed = _TOKEN.fullmatch(token)
         with self._place.reading() as connection:
             known = _find_user(connection, claimed[1] if claimed else "")
-        fits = self._same(_hash_secret(token), known.proof if known else _NOBODY)
+        fits = self._same(_hash_secret(token), known.proof if known else _NO_PROOF)
         return known.person if known and fits else None
 
     def begin_session(self, name: str) -> str:

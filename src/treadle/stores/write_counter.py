@@ -28,7 +28,7 @@ class WriteCounter:
 
     def check(self, connection: "sqlite3.Connection") -> None:
         """Raise for a file that has lost writes; recreate a counter that was removed."""
-        noted = os.pread(self._file, _DIGITS, 0)  # before the other number: somebody else may be writing
+        noted = os.pread(self._file, _DIGITS, 0)  # before the other number: another process may be writing
         written = _read_written(connection)
         if not noted.isdigit():
             self.note(written)

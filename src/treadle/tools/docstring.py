@@ -66,7 +66,7 @@ class _Notes:
 
 def read_docstring(text: str) -> Docstring:
     """Parse a docstring in any of the usual styles."""
-    from inspect import cleandoc  # only whoever makes tools pays for it
+    from inspect import cleandoc  # imported only where tools are made
 
     lines = cleandoc(text).splitlines()
     first = next((number for number in range(len(lines)) if _opens_section(lines, number)), len(lines))

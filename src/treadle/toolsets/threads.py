@@ -52,11 +52,11 @@ class ThreadPool:
 def _run_job(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job: Callable[[], Any]) -> None:
     try:
         value, error = job(), None
-    except BaseException as raised:  # noqa: BLE001 - it is handed on to whoever waits, also SystemExit
+    except BaseException as raised:  # noqa: BLE001 - it is passed to the waiting caller, also SystemExit
         value, error = None, raised
     try:
         loop.call_soon_threadsafe(_resolve, future, value, error)
-    except RuntimeError:  # the loop is gone, and whoever waited with it
+    except RuntimeError:  # the event loop is closed, and its callers with it
         return
 
 

@@ -31,7 +31,7 @@ Outcome = Literal[
     "waiting",
     "cancelled",
     "failed",  # so far the ways in which a turn stops
-    "fenced",  # somebody else has it by now, since this worker was silent
+    "fenced",  # another worker has it by now, since this one's lease ended
     "left",  # the journal couldn't be used; later it goes on
 ]
 

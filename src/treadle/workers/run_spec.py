@@ -95,7 +95,7 @@ class WorkerModels:
 
 @asynccontextmanager
 async def open_agent(order: RunSpec, home: Home, user: str, models: WorkerModels) -> AsyncGenerator[Agent[Any, Any]]:
-    """Yield the assistant as an agent, and close its resources at the end. Nobody answers approvals here: a run waits for them."""
+    """Yield the assistant as an agent, and close its resources at the end. Approvals aren't answered here: a run waits for them."""
     made, model, opened = get_assistant(order.assistant), models.named(order), list[Callable[[], object]]()
 
     async def same() -> Model:

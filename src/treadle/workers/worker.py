@@ -23,7 +23,7 @@ from treadle.workers.schedules import start_due_runs
 OnLine = Callable[[str], None]
 
 SCHEDULE_POLL_SECONDS = 1.0  # seconds between two looks at what is due
-ATTEMPTS = 3  # to take a lease that somebody else has
+ATTEMPTS = 3  # to take a lease that another worker has
 FINAL_OUTCOMES = ("answered", "limit", "waiting", "cancelled", "failed")
 OUTCOME_TEXTS = {
     "answered": "answered",
@@ -98,7 +98,7 @@ class Worker:
         The run then stays marked as sent, so that it counts as active: should no worker execute it, it is found abandoned.
         """
         for attempt in range(ATTEMPTS):
-            await asyncio.sleep(attempt * self._terms.pause)  # whoever has it may be about to give it up
+            await asyncio.sleep(attempt * self._terms.pause)  # its holder may be about to release it
             lease = await self._home.leases.take(sent.run_id, self.holder, self._terms.lease)
             if lease is not None:
                 return await self._unless_outdated(lease, sent if await self._queue.begins(sent) else None)
@@ -136,7 +136,7 @@ class Worker:
     async def _report(self, sent: DispatchedRun, done: AdvanceResult) -> None:
         if done.outcome in FINAL_OUTCOMES:
             await self._queue.over(sent)
-        else:  # somebody else's by now, and then this changes nothing; else it is tried again
+        else:  # another worker's by now, and then this changes nothing; else it is tried again
             await self._queue.put_back(sent, self._terms.lease)
 
     async def _run_schedules(self, stop: asyncio.Event) -> None:

@@ -318,7 +318,7 @@ def test_a_question_that_was_never_answered_says_so_and_an_old_one_can_be_left(v
         await store.add_message("local", session.id, "user", "Add noise.")
         gone = {"run_id": "gone", "call_id": "1", "name": "change_problem_spec", "arguments": NOISE, "digest": "x", "reason": ""}
         told = {"stopped": "waiting", "approvals": [gone], "run_id": "gone"}
-        await store.add_message("local", session.id, "agent", "A person has to approve a call.", told)
+        await store.add_message("local", session.id, "agent", "A user must approve a call.", told)
 
     kept(some)
 

@@ -111,7 +111,7 @@ def test_what_was_approved_for_somebody_else_isnt_retried(demo):
         async with PlatformClient(demo.url, demo.token("admin")) as admin, PlatformClient(demo.url, demo.token("alice")) as alice:
             ctx = RunContext(run_id="r", key="k")
             shown = await PlatformChangeTools(admin).to_retry(ctx, "7")
-            with pytest.raises(ToolProblem, match="approved on another platform or by somebody else"):
+            with pytest.raises(ToolProblem, match="approved on another platform or by another user"):
                 await PlatformChangeTools(alice).retry_workflow(RunContext(run_id="r", key="k", seal=shown.seal), "7")
 
     asyncio.run(tale())

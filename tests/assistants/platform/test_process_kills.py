@@ -113,5 +113,5 @@ def test_workflows_that_no_platform_repeats_dont_make_it_another_spec(demo):
 
 def test_what_was_approved_by_another_is_not_done(demo):
     record = taken_up(demo, DEPLOY, shown(demo, "admin"))
-    assert "on another platform or by somebody else" in record.result.content
+    assert "on another platform or by another user" in record.result.content
     assert runs_of(demo, "my-app") == 0

@@ -192,7 +192,7 @@ def test_what_others_can_reach_is_not_served_without_users_unless_one_says_so(ho
     assert (ran.code, ran.out) == (USAGE, "")
     assert ran.err == (
         f"treadle: Others can reach {where}, and there are no users yet. `treadle users add NAME` makes one;"
-        " --anyone lets in whoever comes, who may then do everything.\n"
+        " --anyone serves every client without authentication, with all rights.\n"
     )
 
 
@@ -207,7 +207,7 @@ def test_anyone_may_come_where_one_says_so(home):
         assert status == 400
         assert answer["error"].startswith("This server isn't called evil.example; use the address that it printed")
         assert answer["error"].endswith("or start it with --name evil.example.")
-        assert told(server) == "No users: whoever reaches it may use it.\nCtrl-C stops it.\n"
+        assert told(server) == "No users: every client that reaches it may use it.\nCtrl-C stops it.\n"
 
 
 def test_with_users_it_can_be_reached_from_everywhere(home):

@@ -153,7 +153,7 @@ def test_elsewhere_than_at_github_a_description_is_written(room, remote, gh):
     room.call("add", files=["b.txt"])
     room.call("commit", message="Add b")
     told = room.call("create_pr", title="Better", body="Because.", draft=True)
-    assert told.startswith(f"The branch treadle/work is not pushed yet to {remote}. A person has to open the pull request.")
+    assert told.startswith(f"The branch treadle/work is not pushed yet to {remote}. The user must open the pull request.")
     assert "saved as .git/treadle/PR-treadle-work.md" in told
     text = (room.folder / ".git" / "treadle" / "PR-treadle-work.md").read_text()
     commit = room.git("rev-parse", "--short", "HEAD")

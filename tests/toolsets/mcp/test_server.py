@@ -19,7 +19,7 @@ from treadle.toolsets.mcp.server import fill_for_listing, fill_server
         ({"url": "http://x", "env": {"A": "b"}}, "env and folder go with a command"),
         ({"command": ("x",), "headers": {"A": "b"}}, "headers, sse and private with an address"),
         ({"command": ("x",), "private": True}, "headers, sse and private with an address"),
-        ({"url": "https://me:secret@x/mcp"}, "nobody's name in it"),
+        ({"url": "https://me:secret@x/mcp"}, "without a user name"),
         ({"url": "http://0x7f.1/mcp"}, "can't be used"),
         ({"command": ("x",), "timeout": 0}, "more than 0 seconds"),
     ],
@@ -42,7 +42,7 @@ def test_credentials_fill_blanks_for_each_user():
     assert dict(ann.headers) == {"Authorization": "Bearer t1", "X-App": "shop", "X-Both": "1-t1"}
     assert ann == fill_server(server, {"token": "t1", "a": "1"}, "ann")
     assert ann != fill_server(server, {"token": "t1", "a": "1"}, "bob")
-    with pytest.raises(ToolProblem, match="needs the credential token and a of whoever"):
+    with pytest.raises(ToolProblem, match="needs the credential token and a of the user"):
         fill_server(server, {}, "ann")
 
 

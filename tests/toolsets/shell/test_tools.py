@@ -138,7 +138,7 @@ def test_of_many_lines_at_once_only_the_last_are_told():
 
 
 def test_a_refused_command_is_a_problem_and_nothing_runs(room, workspace):
-    with pytest.raises(ToolProblem, match=r"The command sudo makes no sense here\. Nobody is root"):
+    with pytest.raises(ToolProblem, match=r"The command sudo makes no sense here\. There is no root user"):
         room.run("touch ran; sudo ls")
     assert not (workspace / "ran").exists()
 

@@ -86,7 +86,7 @@ async def _find_waiting_message(host: Host, messages: "list[ChatMessage]") -> "C
         session = await open_run_session(host, last.metadata["run_id"], last.chat_session_id)
         info = await session.info(last.metadata["run_id"])
     except RunNotFound:
-        return None  # somebody else's, who shares this project
+        return None  # another user's, who shares this project
     return last if info.status == "waiting" else None
 
 

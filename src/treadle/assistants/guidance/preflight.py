@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MODES = ("full_search", "eval_only", "seeded")
-DEFAULT_COUNTS = {"num_candidates": 5, "num_scenarios": 8}  # unless somebody says otherwise
+DEFAULT_COUNTS = {"num_candidates": 5, "num_scenarios": 8}  # unless set by the user
 BUDGETS = ("budget_tokens", "budget_usd", "max_runtime_s")
 LEAST, MOST, MANY = 1, 50, 20
 

@@ -230,7 +230,7 @@ def load_evaluation(candidate: Candidate) -> Evaluation | None:
     try:
         return msgspec.convert(candidate.scores, Evaluation) if candidate.scores else None
     except msgspec.ValidationError:
-        return None  # somebody else's scores, which an import brought
+        return None  # another user's scores, from an import
 
 
 def rank_candidates(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -289,7 +289,7 @@ async def recover_answers(host: Host, store: "Store", session_id: str) -> None:
                 session = await open_run_session(host, run_id, session_id)
                 await session.replies(run_id, await host.home.journal.read(run_id))
             except RunNotFound:
-                continue  # it was deleted, or somebody else began it
+                continue  # it was deleted, or another user started it
 
 
 async def open_run_session(host: Host, run_id: str, session_id: str) -> AssistantSession:

@@ -194,7 +194,7 @@ def _require_same_seal(ctx: RunContext[Any], now: ApprovalSeal, what: str) -> No
     if shown is None:
         return
     if now.whose != shown.whose:
-        raise ToolProblem("This was approved on another platform or by somebody else, so nothing was done. Ask the person here.")
+        raise ToolProblem("This was approved on another platform or by another user, so nothing was done. Ask the user here.")
     if now != shown:
         raise ToolProblem(f"{what} has changed since the person was asked, so nothing was done. Ask them again.")
 

@@ -207,7 +207,7 @@ async def _open_session(args: Namespace, host: Host) -> AsyncGenerator[tuple[Ass
 def _format_user(user: Json) -> str:
     if not user:
         return "without being signed in: set TREADLE_PLATFORM_TOKEN"
-    return f"as {user.get('username', 'somebody')} ({user.get('team', '?')}, {user.get('role', '?')})"
+    return f"as {user.get('username', 'unknown')} ({user.get('team', '?')}, {user.get('role', '?')})"
 
 
 async def _show_details(session: AssistantSession, result: RunResult[str]) -> None:
@@ -236,7 +236,7 @@ def _save_spec(terminal: Terminal, last: list[str], name: str) -> None:
         try:
             write_spec_file(Path(name).expanduser(), last[-1])
             terminal.tell(f"Written to {name}.")
-        except (SettingsError, RuntimeError) as error:  # also a home that nobody has
+        except (SettingsError, RuntimeError) as error:  # also a home folder of an unknown user
             terminal.tell(str(error), "red")
 
 

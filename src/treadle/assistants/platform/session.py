@@ -27,7 +27,7 @@ from treadle.assistants.platform.tools import PlatformTools
 from treadle.plans import Plan
 
 CREDENTIAL = "platform"  # the name of a person's token
-USER_TIMEOUT = 5.0  # seconds for the platform to say who somebody is
+USER_TIMEOUT = 5.0  # seconds for the platform to identify the user
 
 
 def load_platform_settings(host: Host) -> PlatformSettings:

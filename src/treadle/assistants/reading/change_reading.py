@@ -32,7 +32,7 @@ INSTRUCTIONS = """\
 You tell a developer what a change to source code is for. You get the definitions that it touches, each with its lines added and \
 removed, and then the change as a diff. Answer with one JSON object and nothing else, of this form: {"change_intent": "…", \
 "definitions": [{"path": "…", "name": "…", "explanation": "…"}]}. change_intent says in 1 to 4 lines why the change was made and \
-what is different for whoever uses the code; an explanation says in one sentence what is different about a definition. Name \
+what is different for users of the code; an explanation says in one sentence what is different about a definition. Name \
 definitions as they are listed."""
 
 

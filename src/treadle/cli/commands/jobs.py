@@ -31,7 +31,7 @@ from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import get_assistant
 
 EXIT_CODES = {"completed": OK, "failed": FAILED, "waiting": WAITING, "cancelled": INTERRUPTED}
-START_TIMEOUT = 30.0  # seconds in which somebody should have begun a job
+START_TIMEOUT = 30.0  # seconds in which a worker should have started a job
 POLL_SECONDS = 0.3  # seconds between two looks at a job that is under way elsewhere
 
 

@@ -35,7 +35,7 @@ async def _resume_run(args: argparse.Namespace) -> int:
     agent, caller = build_agent(chosen, face, opened.agent, user), await caller_of(chosen, face, user)
     if caller.user != user:
         raise SettingsError(
-            f"Run {args.run} is {user or 'nobody'}'s, and you are {caller.user or 'nobody'} here: sign in as they do."
+            f"Run {args.run} belongs to {user or 'no user'}, and you are {caller.user or 'not signed in'}: sign in as its owner."
         )
     how = caller_arguments(caller)
     try:

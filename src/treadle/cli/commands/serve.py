@@ -79,7 +79,7 @@ def _describe_access(count: int, args: argparse.Namespace, folder: Path) -> list
     if count:
         return [f"{format_count(count, 'user')} may use it, each with a token."]
     if args.anyone:
-        return ["No users: whoever reaches it may use it."]
+        return ["No users: every client that reaches it may use it."]
     if args.no_token:
         return ["No token: every account and program on this machine may use it, and do what you can do with it."]
     return ["Only you may use it: this link signs one browser in, once.", f"Programs send the token in {folder / TOKEN_FILE}."]

@@ -95,7 +95,7 @@ async def _call_tool(args: argparse.Namespace, chosen: AgentOptions) -> int:
     face = Display(args, result_only=True)
     kept = not args.no_journal
     chosen = replace(chosen, call=call)
-    if not kept and face.approver is None:  # nobody could answer later
+    if not kept and face.approver is None:  # no answer could be given later
         chosen = replace(chosen, attended=False)
     enter_folder(chosen.workspace)  # an assistant looks at the folder it is in
     agent, caller = build_agent(chosen, face, "tool", args.user or ""), await caller_of(chosen, face, args.user or "")

@@ -16,7 +16,7 @@ from treadle.stores.users import Users
 ALLOWANCES = ("requests", "runs", "tokens", "cost")
 SHOWN_ONCE_NOTICE = "This token is shown only now. It is sent as `Authorization: Bearer …`, and signs in at /login."
 EARLIER_DATA_NOTICE = (
-    "There are things of an earlier {name} in {folder}, which this one will see; move them away first if it is somebody else."
+    "There are things of an earlier {name} in {folder}, which this one will see; move them away first if it is another person."
 )
 RESTART_NOTICE = "Restart a server that is already running: it started without users, and lets only you in."
 

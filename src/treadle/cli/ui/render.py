@@ -76,7 +76,7 @@ def escape_invisible(json_text: str) -> str:
 
 
 def to_visible_json(value: Any) -> str:
-    """Return a value as a person has to see it to decide about it: nothing in it is hidden, or passes for something else."""
+    """Return a value as it must be shown for a decision: nothing in it is hidden, or passes for something else."""
     return make_visible(to_terminal_json(value, indent=2))
 
 

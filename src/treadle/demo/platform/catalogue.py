@@ -175,7 +175,7 @@ GOLDEN_PATHS = {
 }
 
 BY_TYPE = {kind: provider for provider in PROVIDERS for kind in provider.types}
-BY_TYPE["kubernetes"] = PROVIDERS[0]  # what `environment.type: kubernetes` adds; nobody may ask for it by name
+BY_TYPE["kubernetes"] = PROVIDERS[0]  # what `environment.type: kubernetes` adds; it can't be requested by name
 
 TYPES = tuple(sorted(set(BY_TYPE) - {"kubernetes"}))
 

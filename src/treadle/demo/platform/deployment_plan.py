@@ -76,7 +76,7 @@ def _resource_step(change: ResourceChange) -> PlannedStep:
     return PlannedStep(
         f"{verb}-{change.name}",
         provider.step if provider else "dummy",
-        f"{provider.name if provider else 'nobody'}: {verb} {change.type} {change.name}",
+        f"{provider.name if provider else 'no provider'}: {verb} {change.type} {change.name}",
         {"resource": change.name, "type": change.type, "operation": change.operation},
         change.resource_id,
         f"provider {provider.name} can't be reached: {down}" if provider and down else "",

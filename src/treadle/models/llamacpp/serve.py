@@ -20,7 +20,7 @@ def main() -> None:
     server = _start_server(settings)
     print(json.dumps({"address": server.listening_address}), flush=True)
     sys.stdin.read()
-    os._exit(0)  # its threads may be in the middle of a reply that nobody reads any more
+    os._exit(0)  # its threads may be in the middle of a reply without a reader
 
 
 def _start_server(settings: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ from treadle.tools.text import to_text
 Finish = Literal["stop", "calls", "length", "filtered"]
 
 SEPARATOR = "\n\n"  # what separates the words of two replies
-MAX_ARGUMENTS = 300  # characters of the arguments of a call that a person is told of
+MAX_ARGUMENTS = 300  # characters of a call's arguments that are shown
 
 
 class ClientCall(Struct, frozen=True):

@@ -34,7 +34,7 @@ class CompatTurn:
         self._spoken = StreamedText()
         self._effects: set[str] = set()  # calls under way that change something
         self._writing = {tool.name: tool for tool in worker.agent.setup.toolset.tools() if tool.effect != "read"}
-        self._listeners = 1  # whoever made it
+        self._listeners = 1  # the one that created it
         self.is_stopping = False
         self.stopped = "left"  # how it ended; as after a crash unless it says otherwise
         self._begin = begin
@@ -48,7 +48,7 @@ class CompatTurn:
     @property
     def task(self) -> "asyncio.Task[CompatAnswer]":
         """The task that executes the turn."""
-        assert self._task is not None  # whoever makes a turn begins it
+        assert self._task is not None  # the creator of a turn starts it
         return self._task
 
     async def _execute(self) -> CompatAnswer:

@@ -73,7 +73,7 @@ def _resolves(root: dict[str, Any], keywords: Mapping[str, Any]) -> bool:
         if not isinstance(reference, str) or reference in seen:
             return False
         if not reference.startswith("#"):
-            return True  # elsewhere, where nobody looks
+            return True  # elsewhere, where it isn't looked up
         seen.add(reference)
         found = _resolve_reference(root, reference)
     return found is not None

@@ -237,7 +237,7 @@ class TurnManager:
         del self._live[turn.run_id]
         self._figures.ends(maker.assistant.name, turn.stopped)
         if not task.cancelled():
-            task.exception()  # whoever listened has heard of it; nobody else has to
+            task.exception()  # the listeners have received it
 
 
 def _start_of_results(entries: Sequence[Entry], calls: Mapping[str, Call]) -> int:

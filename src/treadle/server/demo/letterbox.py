@@ -66,7 +66,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Letter:
-    """Somebody's words to somebody."""
+    """A letter: from, to and text."""
 
     to: str
     text: str

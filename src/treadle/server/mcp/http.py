@@ -104,7 +104,7 @@ class McpEndpoint:
             raise HTTPException(415, "Send JSON here, with the content type application/json.")
         return self._response()
 
-    @get(headers=SESSION_HEADERS, errors={409: "somebody listens already", **COMMON_ERRORS}, problem=McpProblem)
+    @get(headers=SESSION_HEADERS, errors={409: "another client listens already", **COMMON_ERRORS}, problem=McpProblem)
     async def hear(self) -> MessageStream:
         """Stream the server's own messages of a session."""
         return self._response()
@@ -158,7 +158,7 @@ class _SdkSessions:
                 self._ready.set()
                 await self._over.wait()
         finally:
-            self._ready.set()  # whoever waits hears from the request what is wrong
+            self._ready.set()  # waiting callers get the error from their request
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, once sessions are open."""

@@ -72,7 +72,7 @@ class StdioTransport:
             await hearing.send(SessionMessage(message))
 
     async def _write(self, saying: MemoryObjectReceiveStream[SessionMessage], written: anyio.Event) -> None:
-        with suppress(OSError):  # nobody reads any more
+        with suppress(OSError):  # the reader is gone
             async with saying:
                 async for message in saying:
                     await self._send(message.message)

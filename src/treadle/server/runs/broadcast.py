@@ -45,7 +45,7 @@ class Broadcast:
         self.last = 0  # the number of the newest event
         self.size = 0  # bytes that are kept
         self.is_over = True  # no turn is under way
-        self.is_hushed = False  # nobody is told any more
+        self.is_hushed = False  # no more events are sent
         self._most = most
         self._most_bytes = most_bytes
         self._items: list[BroadcastItem] = []

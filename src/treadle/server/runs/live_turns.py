@@ -201,7 +201,7 @@ class LiveTurns:
         self.figures.begins(turn.assistant)
         task = self._tasks[turn.run_id] = asyncio.create_task(self._execute(way))
         task.add_done_callback(lambda done: self._on_done(way, done))  # one that is cancelled at once never gets to its own end
-        await asyncio.shield(way.begun)  # whoever asked may leave; the turn goes on
+        await asyncio.shield(way.begun)  # the client may disconnect; the turn goes on
         return way
 
     async def cancel(self, run_id: str) -> bool:
@@ -287,7 +287,7 @@ def _reply_from(way: RunningTurn, done: "asyncio.Task[RunReply]") -> RunReply | 
 
 def _fail_start(way: RunningTurn, error: BaseException) -> None:
     way.begun.set_exception(error)
-    way.begun.exception()  # nobody may be there to hear it
+    way.begun.exception()  # there may be no client left
 
 
 async def _close_resources(close: Sequence[Callable[[], object]]) -> None:

@@ -54,7 +54,7 @@ export class Answer {
     this.#drawing = drawing;
   }
 
-  /** How long it took so far, in words. */
+  /** How long it took so far, as text. */
   get took() {
     return lasting((performance.now() - this.#began) / 1000);
   }

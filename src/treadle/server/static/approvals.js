@@ -1,4 +1,4 @@
-// The page of what waits for somebody, over all runs: each with its effect, to be answered right there.
+// The page of pending approvals of all runs: each with its effect, answered in place.
 
 import { boxFor, patternWords } from "./approval.js";
 import { countApprovals, regularly } from "./bar.js";
@@ -65,7 +65,7 @@ async function showGrants() {
   byId("permissions").hidden = !grants.length;
   byId("grants").replaceChildren(...grants.map((grant) => element("li", {},
     element("code", {}, visible(grant.tool)), " with ", patternWords(grant.where ?? {}),
-    element("span", { class: "small soft" }, ` in ${grant.agent}, allowed by ${grant.by ?? "somebody"} `, ago((grant.at ?? 0) * 1000)), " ",
+    element("span", { class: "small soft" }, ` in ${grant.agent}, allowed by ${grant.by ?? "a user"} `, ago((grant.at ?? 0) * 1000)), " ",
     element("button", { type: "button", class: "quiet revoke", onclick: () => revoke(grant) }, "Revoke"))));
 }
 

@@ -8,7 +8,7 @@ const OFTEN = 20_000;  // milliseconds between two looks at what waits
 
 const panels = byId("panels", HTMLDetailsElement);
 
-/** Look again at what waits for somebody; call it where that has changed. */
+/** Load the pending approvals again; call it where they have changed. */
 export async function countApprovals() {
   const { approvals } = await ask("/api/approvals").catch(() => ({ approvals: [] })), amount = approvals.length;
   byId("waiting").hidden = amount === 0;

@@ -20,7 +20,7 @@ const STATES = {  // a sign for those who see it, words for those who hear it
 };
 const LONGEST = 160;  // characters of a problem, or of arguments, in the closed card
 
-/** The card of a call that the model has begun to write. What happens to the call is told to it, event by event. */
+/** The card of a call that the model has begun to write. It is updated event by event. */
 export class Card {
   #sign = element("span", { class: "sign", "aria-hidden": "true" });
   #state = element("span", { class: "unseen" });

@@ -226,7 +226,7 @@ export class Chat {
         hasBegun = true;
         turn = this.#take(turn, event);
         isOver = turn.isAnswered;
-        if (isOver) this.#end(turn);  // at once, so that whoever sees an answer can go on, and whoever is asked has to answer
+        if (isOver) this.#end(turn);  // at once, so that the next message or the answer to an approval can be sent
       }
       if (!isOver) throw new Error(EARLY);
     } catch (error) {

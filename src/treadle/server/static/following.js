@@ -40,7 +40,7 @@ export async function* following({ path, body, runId = "" }, { signal } = {}) {
 }
 
 /**
- * What a response tells. One without events says that others have to be answered first, or that everything was told already.
+ * The events of a response. One without events says that other approvals have to be answered first, or that all events were sent.
  * @param {Response} response @param {AbortSignal | undefined} signal @returns {AsyncGenerator<{ id: string, data: RunEvent }>}
  */
 async function* told(response, signal) {

@@ -1,4 +1,4 @@
-// Numbers, times, amounts and states in words. No page is needed.
+// Numbers, times, amounts and states as text. Needs no page.
 //   import { counted, lasting } from "/static/format.js";
 
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */

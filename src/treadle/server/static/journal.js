@@ -1,4 +1,4 @@
-// A run's journal, read: entries as the events that answer.js draws, as turns that a conversation is recalled from, and in words.
+// A run's journal, read: entries as the events that answer.js draws, as turns of a conversation, and as text.
 
 import { counted, dollars, grouped, lasting } from "./format.js";
 
@@ -211,7 +211,7 @@ export function titleOf({ title, run_id: id }) {
   return title.length < KEPT ? title || id : `${title}…`;
 }
 
-/** What a run has used, in words. @param {Usage} [usage] */
+/** What a run has used, as text. @param {Usage} [usage] */
 export function usageInWords({ requests = 0, calls = 0, input_tokens = 0, output_tokens = 0, cache_read_tokens = 0, cost } = {}) {
   const tokens = counted(input_tokens + output_tokens, "token");
   const cached = cache_read_tokens ? ` (${grouped(cache_read_tokens)} cached)` : "";

@@ -48,5 +48,5 @@ form.addEventListener("submit", signIn);
 seen.addEventListener("click", show);
 enter.disabled = false;  // from now on: before, the browser itself would send the form, and not as JSON
 token.focus();
-// Whoever follows a link from elsewhere comes here although they are signed in: such a request has no cookie, but ours has.
+// A link from another site leads here even if the user is signed in: such a request has no cookie, but ours has.
 ask("/login").then(({ known, owner }) => (known ? location.replace(returnTo(location.search, location)) : owner && explain()), () => {});

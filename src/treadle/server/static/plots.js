@@ -1,5 +1,5 @@
 // Plots as SVG, made of nodes: bars over time, bars in a list, dots on a scale of times. Colours are classes (stats.css), and every
-// plot says in a sentence what it shows; whoever can't see it, or wants the figures, has the table that is beside it.
+// plot says in a sentence what it shows; the table beside it has the figures.
 
 import { short, took } from "./format.js";
 

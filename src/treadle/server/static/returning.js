@@ -1,4 +1,4 @@
-// Where somebody goes after signing in: a place of this server, whatever the address says.
+// Where the user goes after signing in: a place of this server, whatever the address says.
 
 /**
  * The address that `next` in a query string names, in full: its path alone may begin with two slashes and name another host.

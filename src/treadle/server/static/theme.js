@@ -1,4 +1,4 @@
-// Light or dark: as the system says, or as somebody chose, which is kept in this browser. A plain script for the head of a page, so
+// Light or dark: as the system says, or as the user chose, which is stored in this browser. A plain script for the head of a page, so
 // that nothing is drawn in the wrong colours first; as a module it works too. The switch itself is in switch.js.
 
 (() => {

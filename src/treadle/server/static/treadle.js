@@ -1,4 +1,4 @@
-// What panels share: asking the server, building elements, and the question that somebody came with. An ES module:
+// What panels share: asking the server, building elements, and the question in the address. An ES module:
 //   import { ask, element, fill, question } from "/static/treadle.js";
 
 import { isAbort, refused } from "./errors.js";

@@ -27,7 +27,7 @@ const ALIKE = "\\u03b1\\u03b3\\u03b7\\u03b9\\u03ba\\u03bd\\u03bf\\u03c1\\u03c4\\
 const PASSING = new RegExp(`[${ALIKE}]`, "gu"), ONLY_PASSING = new RegExp(`^[${ALIKE}0-9]+$`, "u");
 const PUNCTUATION = /[\u2024\u2044\u2215\u29f8\u2236\ua789\ufe52\ufe68\uff0e\uff0f\uff1a\uff20\uff3c]/gu;
 const LINES = /\n[ \t]*(?:\n[ \t]*){4,}/gu, BLANKS = /[ \t\u3000]{41,}/gu;
-const MOST_CHARACTERS = 2_000, MOST_LINES = 30;  // of a value in a card, before somebody wants all of it
+const MOST_CHARACTERS = 2_000, MOST_LINES = 30;  // of a value in a card, before it is expanded
 
 /**
  * The text with everything in it to be seen, on as many lines as it has, but for blank ones of which there are many.

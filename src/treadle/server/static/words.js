@@ -1,4 +1,4 @@
-// Moments as elements, and amounts in words.
+// Times as elements, and amounts as text.
 //   import { ago, counted } from "/static/words.js";
 
 import { agoInWords } from "./format.js";

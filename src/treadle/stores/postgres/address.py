@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from treadle.core.errors import SettingsError
 
-OWNER_SCHEMA = "treadle"  # the schema of whoever a home belongs to
+OWNER_SCHEMA = "treadle"  # the schema of a home's owner
 MAX_NAME_BYTES = 63  # of a name in PostgreSQL; it would cut a longer one off, and two could become the same
 
 _SCHEMES = ("postgresql", "postgres")

@@ -12,7 +12,7 @@ from treadle.stores.postgres.schema import migrate_schema
 if TYPE_CHECKING:
     import psycopg
 
-IDLE = 10  # seconds that a transaction may do nothing: whoever was frozen in one must not hold up everybody else
+IDLE = 10  # seconds that a transaction may be idle: a frozen process must not block the others
 DRIVER_MISSING = "Runs are kept in PostgreSQL with psycopg, not installed here: pip install 'treadle[cluster]'"
 
 _READS = ("SELECT", "WITH")

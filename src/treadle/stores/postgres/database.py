@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 WAIT = 30.0  # seconds that a batch waits for a server that is away
 STATEMENT_TIMEOUT = 600.0  # seconds for one statement of a long look
-IDLE_TIMEOUT = 20.0  # seconds after which a connection that nobody uses is given back: servers have few
+IDLE_TIMEOUT = 20.0  # seconds after which an idle connection is closed: servers have few
 PAUSES = (0.02, 1.0)  # seconds between tries, at first and at most
-_FORGET = "DELETE FROM writers WHERE at < now() - interval '1 day'"  # nobody will ask for their last batches any more
+_FORGET = "DELETE FROM writers WHERE at < now() - interval '1 day'"  # their last batches won't be queried any more
 QUARTER = 900  # seconds; the clocks of all places differ by so many of them
 
 

@@ -18,7 +18,7 @@ from treadle.toolsets.git.staging import plan_staging
 from treadle.toolsets.git.working_tree import STATUS_QUERY, GitState, parse_status
 
 NOTHING_TO_COMMIT = 3  # the code of a script that found nothing to commit
-END = "-- the message ends here --"  # whoever was to send it may be killed before they have: then nothing is committed
+END = "-- the message ends here --"  # the sending process may be killed before it has: then nothing is committed
 _MAKE = """
 call=$1 ref=$2 old=$3
 message=$(cat)

@@ -115,7 +115,7 @@ async def _write_description(git: SandboxedGit, wish: PullRequest, where: Remote
         raise git_failure("Saving the description", ran)
     place = where.shown if where else f"the remote {wish.remote}, which isn't set up"
     state = f"The branch {wish.branch} is {'pushed to' if pushed else 'not pushed yet to'} {place}."
-    return f"{state} A person has to open the pull request. Its description is saved as .git/treadle/{name}:\n\n{text}"
+    return f"{state} The user must open the pull request. Its description is saved as .git/treadle/{name}:\n\n{text}"
 
 
 async def _to_markdown(git: SandboxedGit, wish: PullRequest) -> str:

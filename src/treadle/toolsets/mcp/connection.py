@@ -85,7 +85,7 @@ class McpConnection:
 
     async def call(self, name: str, arguments: dict[str, Any], tell: Callable[[str], None]) -> CallToolResult:
         """Call a tool. The SDK's exceptions propagate; no response raises `TimeoutError`; cancelling the task cancels the call."""
-        assert self._client is not None  # whoever has it has waited until it was open
+        assert self._client is not None  # callers have waited until it was open
         self.news.refused = 0
         patience = self._server.timeout
         with anyio.fail_after(patience) as waiting:

@@ -85,9 +85,7 @@ def _find_flaw(server: McpServer) -> str:
     if server.url and not server.url.startswith(("http://", "https://")):
         return f"The address of the MCP server {server.name} has to begin with http:// or https://."
     if server.url and not _is_unambiguous(server.url):
-        return (
-            f"The address of the MCP server {server.name} can't be used: write it as https://host/path, with nobody's name in it."
-        )
+        return f"The address of the MCP server {server.name} can't be used: write it as https://host/path, without a user name."
     if (server.url and (server.env or server.folder)) or (server.command and (server.headers or server.sse or server.private)):
         return f"The MCP server {server.name}: env and folder go with a command; headers, sse and private with an address."
     if wrong := next((word for word in server.retry.values() if word not in get_args(Repeat)), None):
@@ -129,8 +127,8 @@ def fill_server(server: McpServer, credentials: Mapping[str, str], user: str) ->
         return ServerValues("", _sorted(server.env), _sorted(server.headers))
     missing = [name for name in server.blanks if name not in credentials]
     if missing:
-        which = f"the credential {' and '.join(missing)} of whoever it is called for"
-        raise ToolProblem(f"The MCP server {server.name} needs {which}, which isn't there. A person has to provide it.")
+        which = f"the credential {' and '.join(missing)} of the user"
+        raise ToolProblem(f"The MCP server {server.name} needs {which}, which isn't there. The user must provide it.")
     return ServerValues(
         user, _insert_credentials(server.env, credentials), _check_headers(_insert_credentials(server.headers, credentials), server)
     )

@@ -160,7 +160,7 @@ class McpTools:
         if not self._is_as_approved(name, told):
             raise ToolProblem(
                 f"Not called: the MCP server {self._server.name} has changed what it says of {name} since it was approved."
-                " A person has to look at the change and approve it first; tell them."
+                " The user must review the change and approve it first; say so."
             )
 
     def _is_as_approved(self, name: str, told: AdvertisedTool) -> bool:

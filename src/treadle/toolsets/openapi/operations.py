@@ -100,7 +100,7 @@ def _build_operation(
     parameters = parse_parameters(document, schemas, path, item, told, security.parameters)
     body = parse_request_body(document, schemas, told, {each.argument for each in parameters})
     if body is not None and method in _READS and not body.required:
-        body = None  # there it means nothing, says HTTP
+        body = None  # HTTP defines no meaning for it there
     responses = object_or_empty(told.get("responses"))
     pages = terms.paging and paging.has_pages(method, parameters, responses, document)
     schema = _build_arguments(parameters, body, pages=pages)

@@ -8,7 +8,7 @@ from typing import Any
 
 from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
 
-LEFT_OUT = "x-left-out"  # properties that were left out, for whoever merges their schema with one that requires them
+LEFT_OUT = "x-left-out"  # properties that were left out, for merging with a schema that requires them
 _TYPES = frozenset(("string", "integer", "number", "boolean", "null", "array", "object"))
 _NUMBERS = ("minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _UNCHANGED = ("enum", "const", "default", "pattern", "format", "uniqueItems", "contentEncoding", "contentMediaType")

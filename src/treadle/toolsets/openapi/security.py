@@ -74,7 +74,7 @@ class SecuritySchemes:
 
     def attached(self, wanted: Sequence[Sequence[SecurityScheme]], credentials: Mapping[str, str]) -> RequestCredentials:
         """Attach the first group of schemes for which every credential is available."""
-        for group in sorted(wanted, key=lambda group: not group):  # being nobody comes last
+        for group in sorted(wanted, key=lambda group: not group):  # anonymous comes last
             found = [self._find_credential(scheme, credentials) for scheme in group]
             if all(secret for secret in found):
                 return _merge([_attach_one(scheme, secret) for scheme, secret in zip(group, found, strict=True)])

@@ -1,4 +1,4 @@
-"""Results of commands in words a model can act on. Pure."""
+"""Results of commands as text that a model can act on. Pure."""
 
 import re
 

@@ -25,7 +25,7 @@ from treadle.tools.tool import tool
 from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.shell.result import format_command_result, to_command_data
 
-NO_ROOT = "Nobody is root here: run the command without it, in the workspace."
+NO_ROOT = "There is no root user here: run the command without it, in the workspace."
 NO_NETWORK = "There is no network here: work with what is installed and with the files of the workspace."
 ONLY_HTTP = "Only HTTP and HTTPS reach the network from here, through the proxy that the environment names."
 NO_SYSTEM = "The system can't be changed from here; only the workspace can."

@@ -128,7 +128,7 @@ class WorkspaceFiles:
     def _read(self, run: str, path: str) -> tuple[str, bytes]:
         where = self.workspace.relative(path)
         data = self.workspace.read_bytes(where)
-        self._reads.of(run).saw(where, data)  # also of a binary file: whoever was told that may replace it
+        self._reads.of(run).saw(where, data)  # also of a binary file: after that result it may be replaced
         return where, data
 
     def _read_before(self, run: str, where: str) -> bytes | None:

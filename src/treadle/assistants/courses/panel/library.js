@@ -56,7 +56,7 @@ function amount(words, notice = null) {
 }
 
 /**
- * How to begin; once somebody has, the courses are here.
+ * How to begin; later the courses are here.
  * @param {() => Promise<unknown>} load @param {(courses: Course[]) => unknown} drawn
  */
 function none(load, drawn) {

@@ -138,7 +138,7 @@ async function loadQuestions() {
   talk.questions(assistants.find(({ name }) => name === "guidance")?.questions ?? []);
 }
 
-/** Back to another project; or, where somebody would rather not, on with this one. */
+/** Back to another project; or, if the user cancels, on with this one. */
 async function back() {
   if (await mayLeave()) await careful(start);
   else address(true);

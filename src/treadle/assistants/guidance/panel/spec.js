@@ -18,7 +18,7 @@ let shown = { id: "", spec: EMPTY, again: async () => {} };
 let editing = null;  // which spec was seen, and where it is changed
 
 /**
- * Draw it; `spec` is null where there is none yet. A form that somebody is writing in stays.
+ * Draw it; `spec` is null where there is none yet. A form that is being edited stays.
  * @param {string} id @param {ProblemSpec | null} spec @param {() => Promise<void>} again
  */
 export function drawSpec(id, spec, again) {

@@ -22,7 +22,7 @@ const place = byId("outcome"), button = byId("deploy", HTMLButtonElement);
 let how;
 let isUnderWay = false;
 
-/** Whether a spec is being deployed, or somebody is asked whether it is to be. */
+/** Whether a spec is being deployed, or its approval is pending. */
 export function isDeploying() {
   return isUnderWay;
 }

@@ -1,5 +1,5 @@
 // Signing in to the platform, and out: with a token, or with a name and a password. The token stays on the server, and no script
-// can read what stands for it here. Whoever is signed in sees their own conversations, so the page begins anew.
+// can read what stands for it here. A user sees their own conversations, so the page is loaded again.
 
 import { ask, byId, element, messageOf } from "/static/treadle.js";
 

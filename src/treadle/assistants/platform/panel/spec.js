@@ -16,7 +16,7 @@ let isEdited = false, waiting = 0, checked = 0;
 let errors = [];
 
 /**
- * Show a spec, and say whether it is shown: what somebody has changed is replaced only where they want that.
+ * Show a spec, and say whether it is shown: what the user has changed is replaced only after confirmation.
  * @param {string} spec @param {{ findings?: Finding[] | null, isWanted?: boolean }} [given]
  */
 export async function openSpec(spec, { findings = null, isWanted = false } = {}) {

@@ -113,7 +113,7 @@ class Outliner:
             raise SourceTooLarge(f"It has {len(data) / 1e6:.1f} MB; files up to {self._most_bytes / 1e6:g} MB are outlined.")
         job = msgspec.structs.replace(job, text=data.decode())  # without stray surrogates
         with self._lock:
-            answer = self._try_job(job) or self._try_job(job)  # a child may have been ended by somebody else: one more try
+            answer = self._try_job(job) or self._try_job(job)  # a child may have been killed from outside: one more try
             if answer is None:
                 raise OutlineFailed("The parser crashed on it, twice.")
         if isinstance(answer, outliner_ipc.OutlineRefusal):

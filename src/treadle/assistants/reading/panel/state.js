@@ -69,7 +69,7 @@ export async function loadFiles() {
   }
 }
 
-/** Ask whether there is a model. Not knowing it stops nobody. */
+/** Ask whether there is a model. Without an answer the page works on. */
 export async function loadHealth() {
   const said = await ask("/api/iris/health").catch(() => ({ agent_ready: true }));
   update({ model: said.agent_ready ? "" : said.agent_error ?? "No model is set up." });
