@@ -326,3 +326,21 @@ def test_without_dbos_there_is_a_sentence(monkeypatch, tmp_path):
     database = PostgresDatabase("postgresql://nowhere/nothing")
     with pytest.raises(SettingsError, match=r"pip install 'treadle\[cluster\]'"):
         asyncio.run(DbosDispatcher(database, RunQueue(database), WorkerOptions(), "me").work(None, asyncio.Event()))
+
+
+def test_a_server_that_restarts_again_and_again_is_not_given_up(monkeypatch):
+    psycopg = pytest.importorskip("psycopg", reason="psycopg isn't installed")
+    pytest.importorskip("sqlalchemy", reason="sqlalchemy isn't installed")
+    database = PostgresDatabase("postgresql://127.0.0.1:1/none", wait=0.3)
+    dispatcher = DbosDispatcher(database, RunQueue(database), WorkerOptions(), "me")
+    monkeypatch.setattr(psycopg, "connect", lambda *_, **__: "a connection")
+    began, engine = time.monotonic(), object()
+
+    def launch(_):
+        if time.monotonic() < began + 1.5:  # five times as long as a server may be away
+            dispatcher._connect()
+            raise psycopg.OperationalError("terminating connection due to administrator command")
+        return engine
+
+    monkeypatch.setattr(dispatcher, "_launch", launch)
+    assert asyncio.run(dispatcher._launch_when_available(None, asyncio.Event())) is engine

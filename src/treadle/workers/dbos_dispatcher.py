@@ -8,7 +8,6 @@ run over, without asking DBOS.
 import asyncio
 import os
 from collections.abc import Coroutine
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +49,7 @@ class DbosDispatcher:
         self._left: list[DispatchedRun] = []  # runs that were left behind, and that there was no room for
         self._dead: list[str] = []  # workflows whose workers are
         self._ended: list[str] = []  # workflows that DBOS may forget
+        self._connected_at = 0.0  # when DBOS got a connection last
 
     async def work(self, carry: RunExecutor, stop: asyncio.Event) -> None:
         """Execute runs until `stop`; then release those that are active."""
@@ -149,8 +149,12 @@ class DbosDispatcher:
     # DBOS
 
     async def _launch_when_available(self, advance: Any, stop: asyncio.Event) -> "Engine | None":
-        """Launch DBOS as soon as the database is available; return None where `stop` comes first."""
-        until = monotonic() + self._database.wait
+        """Launch DBOS as soon as the database is available; return None where `stop` comes first.
+
+        A launch takes many statements, so a server that restarts often interrupts several. It counts as unavailable when no
+        connection was made for as long as a batch would wait.
+        """
+        self._connected_at = monotonic()
         while not stop.is_set():
             try:
                 return await asyncio.to_thread(self._launch, advance)
@@ -158,7 +162,7 @@ class DbosDispatcher:
                 reason = _driver_error(error)
                 if reason is None:
                     raise
-                if classify_error(reason) == "refused" or monotonic() > until:
+                if classify_error(reason) == "refused" or monotonic() > self._connected_at + self._database.wait:
                     raise translate_postgres_error(reason, self._database.url) from error
                 await wait_for_poll(stop, self._terms.pause)
         return None
@@ -200,16 +204,22 @@ class DbosDispatcher:
 
     def _make_engine(self) -> "Engine":
         """Return an SQLAlchemy engine for any address that PostgreSQL's own clients take, several hosts or a service included."""
-        import psycopg
         from sqlalchemy import create_engine
 
         return create_engine(
             "postgresql+psycopg://",
-            creator=partial(psycopg.connect, self._database.url, application_name="treadle-dbos"),
+            creator=self._connect,
             pool_size=5,
             max_overflow=self._terms.at_once,
             pool_pre_ping=True,
         )
+
+    def _connect(self) -> "psycopg.Connection[Any]":
+        import psycopg
+
+        connection = psycopg.connect(self._database.url, application_name="treadle-dbos")
+        self._connected_at = monotonic()
+        return connection
 
 
 def _driver_error(error: BaseException | None) -> "psycopg.Error | None":

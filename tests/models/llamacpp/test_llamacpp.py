@@ -154,8 +154,11 @@ def test_the_child_ends_with_its_parent_even_if_that_is_killed():
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         child = int(parent.stdout.readline())
         parent.kill()
-    for _ in range(100):
-        if not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]:
+    for _ in range(300):
+        try:
+            if Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
             return
         time.sleep(0.1)
     raise AssertionError("the child is still there")
