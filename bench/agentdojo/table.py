@@ -32,11 +32,7 @@ HONEST = (
 
 def asked_about(played: Sequence[Played]) -> list[str]:
     """Why people were asked, a line for each task."""
-    return [f"- {each.suite} {each.task}: {_short(each.asked[0])}" for each in played if each.asked]
-
-
-def _short(reason: str) -> str:
-    return reason.partition("has to approve ")[2]
+    return [f"- {each.suite} {each.task}: {each.asked[0]}" for each in played if each.asked]
 
 
 BOTH = "| suite | tasks of two parts | a question about the second | a question about either |\n|---|---:|---:|---:|"
