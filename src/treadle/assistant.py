@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from treadle.agent.talk import AssistantChat, SlashCommand, exit_code
     from treadle.core.errors import ContextNotFound
     from treadle.core.wrapping import wrap_words
+    from treadle.core.seams import Situation
     from treadle.engine.setup import Caller
+    from treadle.guard.rules import Rule, RulePolicy
     from treadle.jobs.execution import JobContext, JobKind, JobResult, execute_job
     from treadle.jobs.store import Job, Jobs
     from treadle.plugins.assistant import Assistant, Command, Host, Panel, Terminal, lazy_import
@@ -38,9 +40,12 @@ _HOMES = {
     "JobResult": "treadle.jobs.execution",
     "Jobs": "treadle.jobs.store",
     "Panel": "treadle.plugins.assistant",
+    "Rule": "treadle.guard.rules",
+    "RulePolicy": "treadle.guard.rules",
     "SessionReply": "treadle.agent.session",
     "Settings": "treadle.settings.loader",
     "SharedResources": "treadle.agent.shared_resources",
+    "Situation": "treadle.core.seams",
     "SlashCommand": "treadle.agent.talk",
     "Terminal": "treadle.plugins.assistant",
     "assistant_agent": "treadle.plugins.assistants",
@@ -73,9 +78,12 @@ __all__ = [
     "JobResult",
     "Jobs",
     "Panel",
+    "Rule",
+    "RulePolicy",
     "SessionReply",
     "Settings",
     "SharedResources",
+    "Situation",
     "SlashCommand",
     "Terminal",
     "assistant_agent",
