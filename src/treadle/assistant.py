@@ -10,7 +10,7 @@ from treadle.lazy import lazy_exports
 if TYPE_CHECKING:
     from treadle.agent.session import AssistantSession, SessionReply
     from treadle.agent.shared_resources import SharedResources
-    from treadle.agent.talk import AssistantChat, SlashCommand, exit_code
+    from treadle.agent.talk import ApprovalChoice, AssistantChat, ChatExtension, SlashCommand, exit_code
     from treadle.core.errors import ContextNotFound
     from treadle.core.wrapping import wrap_words
     from treadle.core.seams import Situation
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from treadle.plugins.assistants import assistant_agent, configured_agent, list_assistants
     from treadle.plugins.mcp_servers import mcp_toolsets
     from treadle.plugins.models import model_spec
-    from treadle.plugins.prompts import prompt_from_words, read_piped_text
+    from treadle.plugins.prompts import TypedPrompt, prompt_from_words, read_piped_text, read_typed_prompt
     from treadle.settings.loader import Settings, settings_for
     from treadle.stores.write_ahead import purge_sqlite, write_ahead
 
 _HOMES = {
+    "ApprovalChoice": "treadle.agent.talk",
     "Assistant": "treadle.plugins.assistant",
     "AssistantChat": "treadle.agent.talk",
     "AssistantSession": "treadle.agent.session",
     "Caller": "treadle.engine.setup",
+    "ChatExtension": "treadle.agent.talk",
     "Command": "treadle.plugins.assistant",
     "ContextNotFound": "treadle.core.errors",
     "Host": "treadle.plugins.assistant",
@@ -48,6 +50,7 @@ _HOMES = {
     "Situation": "treadle.core.seams",
     "SlashCommand": "treadle.agent.talk",
     "Terminal": "treadle.plugins.assistant",
+    "TypedPrompt": "treadle.plugins.prompts",
     "assistant_agent": "treadle.plugins.assistants",
     "configured_agent": "treadle.plugins.assistants",
     "execute_job": "treadle.jobs.execution",
@@ -58,6 +61,7 @@ _HOMES = {
     "model_spec": "treadle.plugins.models",
     "prompt_from_words": "treadle.plugins.prompts",
     "read_piped_text": "treadle.plugins.prompts",
+    "read_typed_prompt": "treadle.plugins.prompts",
     "purge_sqlite": "treadle.stores.write_ahead",
     "settings_for": "treadle.settings.loader",
     "wrap_words": "treadle.core.wrapping",
@@ -65,10 +69,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "ApprovalChoice",
     "Assistant",
     "AssistantChat",
     "AssistantSession",
     "Caller",
+    "ChatExtension",
     "Command",
     "ContextNotFound",
     "Host",
@@ -86,6 +92,7 @@ __all__ = [
     "Situation",
     "SlashCommand",
     "Terminal",
+    "TypedPrompt",
     "assistant_agent",
     "configured_agent",
     "execute_job",
@@ -97,6 +104,7 @@ __all__ = [
     "prompt_from_words",
     "purge_sqlite",
     "read_piped_text",
+    "read_typed_prompt",
     "settings_for",
     "wrap_words",
     "write_ahead",
