@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from treadle.agent.shared_resources import SharedResources
     from treadle.agent.talk import ApprovalChoice, AssistantChat, ChatExtension, SlashCommand, exit_code
     from treadle.core.errors import ContextNotFound
-    from treadle.core.wrapping import wrap_words
     from treadle.core.seams import Situation
+    from treadle.core.wrapping import wrap_words
     from treadle.engine.setup import Caller
     from treadle.guard.rules import Rule, RulePolicy
     from treadle.jobs.execution import JobContext, JobKind, JobResult, execute_job
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treadle.plugins.assistants import assistant_agent, configured_agent, list_assistants
     from treadle.plugins.mcp_servers import mcp_toolsets
     from treadle.plugins.models import model_spec
-    from treadle.plugins.prompts import TypedPrompt, prompt_from_words, read_piped_text, read_typed_prompt
+    from treadle.plugins.prompts import TypedPrompt, expand_mentions, prompt_from_words, read_piped_text, read_typed_prompt
     from treadle.settings.loader import Settings, settings_for
     from treadle.stores.write_ahead import purge_sqlite, write_ahead
 
@@ -55,6 +55,7 @@ _HOMES = {
     "configured_agent": "treadle.plugins.assistants",
     "execute_job": "treadle.jobs.execution",
     "exit_code": "treadle.agent.talk",
+    "expand_mentions": "treadle.plugins.prompts",
     "lazy_import": "treadle.plugins.assistant",
     "list_assistants": "treadle.plugins.assistants",
     "mcp_toolsets": "treadle.plugins.mcp_servers",
@@ -97,6 +98,7 @@ __all__ = [
     "configured_agent",
     "execute_job",
     "exit_code",
+    "expand_mentions",
     "lazy_import",
     "list_assistants",
     "mcp_toolsets",

@@ -27,7 +27,8 @@ class SlashCommand(Struct, frozen=True):
     """A slash command, such as `/save FILE`.
 
     summary  what it does, in a few words
-    run      executes it with the text typed after it; directly or as an awaitable. A text that it returns is sent to the model
+    run      executes it with the text typed after it; directly or as an awaitable. A text that it returns is
+             sent to the model as if it had been typed; a `TypedPrompt`, as it is
     takes    the argument, for help: `FILE`
     """
 
@@ -51,10 +52,6 @@ class ApprovalChoice(Struct, frozen=True):
     choose: Callable[[], object]
 
 
-async def _keep_prompt(prompt: "TypedPrompt") -> "TypedPrompt":
-    return prompt
-
-
 def _plain_prompt() -> str:
     return "> "
 
@@ -63,7 +60,7 @@ class ChatExtension(Struct, frozen=True):
     """What an assistant adds to a conversation at a terminal besides slash commands.
 
     first    a message that is sent before any is read
-    expand   returns what is sent for a typed message
+    expand   returns what is sent for a message: typed text, whose mentions it expands, or a `TypedPrompt` that is complete
     shell    runs a line that begins with `!`, which isn't sent to the model; None where such a line is a message
     prompt   returns the text before the line that is typed
     keys     callbacks by the name of a key, such as `s-tab` for Shift-Tab, where there is a line editor
@@ -71,7 +68,7 @@ class ChatExtension(Struct, frozen=True):
     """
 
     first: "TypedPrompt | None" = None
-    expand: "Callable[[TypedPrompt], Awaitable[TypedPrompt]]" = _keep_prompt
+    expand: "Callable[[str | TypedPrompt], Awaitable[TypedPrompt]] | None" = None
     shell: Callable[[str], Awaitable[None]] | None = None
     prompt: Callable[[], str] = _plain_prompt
     keys: Mapping[str, Callable[[], object]] = {}
@@ -99,7 +96,7 @@ class AssistantChat(Protocol):
         ...
 
     async def go_on(self, run_id: str) -> "RunResult[Any] | None":
-        """Continue a stored run: the next message is the next turn of it. An unfinished turn is resumed, and its result returned."""
+        """Continue a stored run with the next message. An unfinished turn of it is resumed first, and its result returned."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any], message: str) -> int:

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from treadle.agent.talk import ChatExtension, SlashCommand
 from treadle.cli.agent_options import AgentOptions, TypedCall, options_from_args
 from treadle.cli.agents import ensure_model, model_from_options
 from treadle.cli.conversation import Conversation
-from treadle.cli.turn import take_turn
+from treadle.cli.turn import TurnInterrupted, take_turn
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.event_printer import EventPrinter
 from treadle.cli.ui.pager import paged
@@ -116,14 +117,11 @@ class AssistantConversation(Conversation):
         self.usage = state.spent.usage
         if state.finished is not None and state.finished.stopped != "waiting":
             return None
-        caller = await self.session.caller()
-        return await take_turn(
-            self.agent,
-            run_id,
-            self.face,
-            lambda watchers: self.agent.resume(run_id, journal=True, watchers=watchers, **caller_arguments(caller)),
-            steer=self.steer,
-        )
+        how = {"journal": True, **caller_arguments(await self.session.caller())}
+        with suppress(TurnInterrupted):
+            work = partial(self.agent.resume, run_id, **how)
+            return await take_turn(self.agent, run_id, self.face, lambda watchers: work(watchers=watchers), steer=self.steer)
+        return None
 
     async def converse(
         self,

@@ -45,9 +45,7 @@ class CheckpointedToolset:
     Tools of `silent` toolsets don't say themselves what they change, so it is added to their results.
     """
 
-    def __init__(
-        self, inner: Toolset, checkpoints: Checkpoints, on_change: OnChange, silent: Collection[str]
-    ) -> None:
+    def __init__(self, inner: Toolset, checkpoints: Checkpoints, on_change: OnChange, silent: Collection[str]) -> None:
         self._inner = inner
         self._checkpoints = checkpoints
         self._on_change = on_change
@@ -82,9 +80,7 @@ class CheckpointedToolset:
         tool = next((tool for tool in self.tools() if tool.name == call.name), None)
         if tool is None or tool.effect_of(call.arguments) == "read":
             return await self._inner.call(call, context)
-        change = ToolChange(
-            call.id, call.name, await self._checkpoints.take(f"before {call.name}"), previewed=bool(context.seal)
-        )
+        change = ToolChange(call.id, call.name, await self._checkpoints.take(f"before {call.name}"), previewed=bool(context.seal))
         await self._report(change)
         try:
             result = await self._inner.call(call, context)

@@ -32,8 +32,8 @@ MAX_COMPLETIONS = 200  # names of files that are offered
 class LineEditor:
     """Reads messages at a terminal. `history` is the file of earlier ones; without it they are remembered in memory.
 
-    `draft` returns what was typed already before a message could be read, `prompt` the text before the line. `keys` are callbacks by
-    the name of a key; the prompt is drawn anew after each.
+    `draft` returns what was typed already before a message could be read, `prompt` the text before the line. `keys` are callbacks
+    by the name of a key; the prompt is drawn anew after each.
     """
 
     def __init__(

@@ -45,12 +45,13 @@ async def run_repl(
     if first is not None and await _answer(conversation, face, first, after, extension) == "waiting":
         return WAITING
     while (line := await _next_line(read, typed, face)) and (said := line.strip()) not in QUIT:
+        message: str | TypedPrompt = said
         if _SLASH.fullmatch(said):
-            said = await commands.run(said)
+            message = await commands.run(said)
         elif extension.shell is not None and said.startswith(SHELL):
-            said = await _run_shell_line(extension.shell, said.removeprefix(SHELL).strip(), face)
-        if said:
-            stopped = await _answer(conversation, face, said, after, extension)
+            message = await _run_shell_line(extension.shell, said.removeprefix(SHELL).strip(), face)
+        if message:
+            stopped = await _answer(conversation, face, message, after, extension)
             if stopped == "waiting":
                 return WAITING
             if stopped == "failed" and not face.is_interactive:
@@ -91,9 +92,7 @@ async def _answer(
     conversation: Conversation, face: Display, said: str | TypedPrompt, after: AfterTurn | None, extension: ChatExtension
 ) -> str:
     try:
-        if isinstance(said, str):
-            said = expand_mentions(said) if face.is_interactive else TypedPrompt(said)
-        prompt = await extension.expand(said)
+        prompt = await _expand(said, face, extension)
         result = await conversation.ask(prompt.text, prompt.attachments)
     except TurnInterrupted:
         return "cancelled"
@@ -103,3 +102,12 @@ async def _answer(
     if after is not None:
         await after(result)
     return result.stopped
+
+
+async def _expand(said: str | TypedPrompt, face: Display, extension: ChatExtension) -> TypedPrompt:
+    """Return a message with the files that it mentions, which only typed text does."""
+    if extension.expand is not None and face.is_interactive:
+        return await extension.expand(said)
+    if isinstance(said, TypedPrompt):
+        return said
+    return expand_mentions(said) if face.is_interactive else TypedPrompt(said)

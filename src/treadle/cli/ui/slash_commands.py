@@ -18,6 +18,7 @@ from treadle.core.entries import Entry, Judged, Replied, Said
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.core.messages import Text
 from treadle.guard.redaction import Redactor
+from treadle.plugins.prompts import TypedPrompt
 
 QUIT = ("/quit", "/exit")
 QUIT_HELP = "leave (so do /exit, Ctrl-D, and Ctrl-C at the prompt)"
@@ -51,7 +52,7 @@ class SlashCommands:
         """The names that can be typed."""
         return [*self._commands, *ALIASES, *QUIT]
 
-    async def run(self, said: str) -> str:
+    async def run(self, said: str) -> str | TypedPrompt:
         """Run a command; return the message to send then, if there is one."""
         name, _, rest = said.partition(" ")
         command = self._commands.get(name) or self._commands.get(ALIASES.get(name, ""))
@@ -61,7 +62,7 @@ class SlashCommands:
                 return ""
             done = command.run(rest.strip())
             message = await done if isawaitable(done) else done
-            return message if isinstance(message, str) else ""
+            return message if isinstance(message, str | TypedPrompt) else ""
         except TreadleError as error:
             self._screen.prose(f"treadle: {error}", "red")
         return ""
