@@ -21,6 +21,7 @@ from treadle.assistant import (
     TypedPrompt,
     exit_code,
     read_typed_prompt,
+    wrap_words,
 )
 from treadle.assistants.coding import assistant, prompts
 from treadle.assistants.coding.inputs import truncate_middle
@@ -36,6 +37,7 @@ from treadle.workspace import review_diff
 MAX_SHOWN_LINES = 60  # of a change that nobody had to approve; /diff has the rest
 _MAX_DIFF = 60_000  # characters of a change to review
 _RECENT = 50  # runs among which sessions of this folder are looked for
+GREETING = "Shift-Tab or /mode changes the mode, ! runs a command, @ adds a file or a symbol; /help lists the rest."
 _MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
@@ -146,10 +148,8 @@ class SessionChat:
     async def converse(self, first: TypedPrompt | None) -> int:
         """Answer lines until there are no more."""
         coding, info = self._coding, MODES[self._coding.state.mode]
-        self._terminal.note(f"Working in {coding.folder}. Mode {info.name}: {info.summary}.")
-        self._terminal.note(
-            "Shift-Tab or /mode changes the mode, ! runs a command, @ adds a file or a symbol; /help lists the rest."
-        )
+        words = f"Working in {coding.folder}. Mode {info.name}: {info.summary}. {GREETING}"
+        self._terminal.note(wrap_words(words, self._terminal.width))
         extension = ChatExtension(
             first=first,
             expand=self._expand,
