@@ -28,7 +28,7 @@ def tools_of(folder: Path, **commands: Any) -> dict[str, Tool]:
     plan = Tool(ToolSpec(PROPOSE_PLAN, "", {"type": "object"}), toolset=SESSION_TOOLSET)
     tasks = Tool(ToolSpec("update_tasks", "", {"type": "object"}), effect="read", toolset=SESSION_TOOLSET)
     other = Tool(ToolSpec("send_mail", "", {"type": "object"}), toolset="mcp")
-    found = {tool.name: tool for tool in make_coding_toolset("build", folder, settings, flat=True).tools()}
+    found = {tool.name: tool for tool in make_coding_toolset("build", folder, settings, flat=True, background=True).tools()}
     return {**found, plan.name: plan, tasks.name: tasks, other.name: other}
 
 
@@ -44,7 +44,7 @@ def expected(mode: Mode, *, confined: bool = True) -> dict[str, str]:
     return {
         **dict.fromkeys((*READS, "update_tasks", "run_tests"), "allow"),
         **dict.fromkeys(EDITS, edits),
-        "run_command": commands if confined or commands != "allow" else "ask",
+        **dict.fromkeys(("run_command", "start_command"), commands if confined or commands != "allow" else "ask"),
         **dict.fromkeys((*GIT, "send_mail"), rest),
         **dict.fromkeys(PUBLISH, publish),
         PROPOSE_PLAN: "ask",

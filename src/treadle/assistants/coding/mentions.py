@@ -38,10 +38,14 @@ async def expand_session_mentions(text: str, find_symbols: SymbolFinder) -> Type
 
     `@name` is a definition unless there is a file of that name. What isn't found stays as it is typed.
     """
-    typed = expand_mentions(text)
+    files, others = expand_mentions(text), await expand_symbols(text, find_symbols)
+    return TypedPrompt(files.text + others.text, (*files.attachments, *others.attachments))
+
+
+async def expand_symbols(text: str, find_symbols: SymbolFinder) -> TypedPrompt:
+    """Return what typed text mentions besides files, without the text itself."""
     found = [each for name in _find_names(text) for each in (await find_symbols(name))[:MAX_PLACES]]
-    blocks = "".join(map(_format_definition, found))
-    return TypedPrompt(typed.text + blocks, (*typed.attachments, *_find_images(text)))
+    return TypedPrompt("".join(map(_format_definition, found)), tuple(_find_images(text)))
 
 
 def _find_names(text: str) -> Sequence[str]:

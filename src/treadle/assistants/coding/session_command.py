@@ -25,7 +25,7 @@ from treadle.assistant import (
 )
 from treadle.assistants.coding import assistant, prompts
 from treadle.assistants.coding.inputs import truncate_middle
-from treadle.assistants.coding.mentions import expand_session_mentions, find_python_symbols
+from treadle.assistants.coding.mentions import expand_session_mentions, expand_symbols, find_python_symbols
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode, next_mode, parse_mode
 from treadle.assistants.coding.session import CodingSession, Task
 from treadle.assistants.coding.session_changes import ChangedSince
@@ -60,7 +60,7 @@ async def code(args: Namespace, host: Host) -> int:
     session = AssistantSession(coding.assistant, host, {"mode": mode})
     talk = host.start_talk(session, session.agent(await host.model()))
     chat = SessionChat(coding, talk, host)
-    prompt = read_typed_prompt(args.words, required=not talk.is_interactive and known is None)
+    prompt = await read_first_prompt(args.words, coding, required=not talk.is_interactive and known is None)
     if known is not None:
         resumed = await talk.go_on(known.run.run_id)
         if resumed is not None and resumed.stopped == "waiting":
@@ -70,6 +70,13 @@ async def code(args: Namespace, host: Host) -> int:
     if not prompt.text and known is not None:
         raise SettingsError("There is nothing to send: type the message after the command, or pipe it.")
     return exit_code(await talk.ask(prompt.text, prompt.attachments))
+
+
+async def read_first_prompt(words: Sequence[str], coding: CodingSession, *, required: bool) -> TypedPrompt:
+    """Return what is typed after the command, with what it mentions and what is piped."""
+    typed = read_typed_prompt(words, required=required)
+    more = await expand_symbols(" ".join(words), find_python_symbols(coding.folder))
+    return TypedPrompt(typed.text + more.text, (*typed.attachments, *more.attachments))
 
 
 class KnownSession(Struct, frozen=True):
