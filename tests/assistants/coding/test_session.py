@@ -12,7 +12,7 @@ from treadle.agent.session import AssistantSession
 from treadle.assistants.coding import assistant
 from treadle.assistants.coding.modes import Mode
 from treadle.assistants.coding.session import CodingSession, Task
-from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges, erase_sessions
+from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges, erase_sessions, session_folder
 from treadle.core.errors import ContextNotFound, TreadleError
 from treadle.home import close_home, open_home
 from treadle.plugins.assistant import Host
@@ -273,6 +273,12 @@ def test_what_is_stored_of_a_run_goes_with_it(stage: Stage):
     assert (stage.home.folder / "sessions" / "r").is_dir()
     asyncio.run(erase_sessions(stage.home, ["r", "unknown"]))
     assert not (stage.home.folder / "sessions" / "r").exists()
+
+
+@pytest.mark.parametrize("run_id", ["../up", "a/b", "..", "x" * 300])
+def test_a_runs_id_leads_out_of_no_folder(tmp_path: Path, run_id: str):
+    assert session_folder(tmp_path, run_id).parent == tmp_path / "sessions"
+    assert ".." not in session_folder(tmp_path, run_id).name
 
 
 # tasks and commands

@@ -4,9 +4,11 @@ They are stored with the run, under the home: a session that is continued in ano
 """
 
 import os
+import re
 import shutil
 from asyncio import to_thread
 from collections.abc import Collection
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -19,6 +21,12 @@ from treadle.workspace import ChangedSince, CheckpointChange, Checkpoints, ToolC
 
 FOLDER = "sessions"  # in the home
 _CHANGES_FILE = "changes.json"
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+def session_folder(home: Path, run_id: str) -> Path:
+    """Return where a run's changes are stored. An id that can't be a file's name, which only programs give, stands for its hash."""
+    return home / FOLDER / (run_id if _FILE_NAME.fullmatch(run_id) else sha256(run_id.encode()).hexdigest())
 
 
 class UndoneChange(Struct, frozen=True):
@@ -32,7 +40,7 @@ class SessionChanges:
     """The changes that one run made in a folder, the oldest first."""
 
     def __init__(self, folder: Path, home: Path, run_id: str) -> None:
-        self._store = home / FOLDER / run_id
+        self._store = session_folder(home, run_id)
         self.checkpoints = Checkpoints(folder, self._store / "checkpoints")
 
     def load(self) -> list[ToolChange]:
@@ -94,7 +102,7 @@ class SessionChanges:
 async def erase_sessions(home: Home, run_ids: Collection[str]) -> None:
     """Delete what is stored of these runs' changes. The files that they changed stay as they are."""
     for run_id in run_ids:
-        folder = home.folder / FOLDER / run_id
+        folder = session_folder(home.folder, run_id)
         if folder.is_dir():
             await to_thread(shutil.rmtree, folder)
 
