@@ -1,7 +1,7 @@
 """`treadle code`: a session in a folder, piped and at a terminal."""
 
-import json
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,12 @@ def typed(home, folder, monkeypatch, capsys) -> InProcess:
 def test_a_piped_prompt_is_answered(typed, home):
     ran = typed("code", "-m", script(home, asks(READ), "Three each."), stdin="What is the price?\n")
     assert (ran.code, ran.out) == (0, "Three each.\n"), ran.err
+
+
+def test_a_symbol_in_the_prompt_comes_with_its_source(typed, home, folder):
+    (folder / "cart.py").write_text("class Cart:\n    def total(self):\n        return 3\n")
+    assert typed("code", "-m", script(home, "Three."), "what is @Cart.total ?").code == 0
+    assert '<symbol name="Cart.total" file="cart.py" lines="2-3">' in typed("show", "last").out
 
 
 def test_a_piped_edit_waits_and_is_made_once_it_is_approved(typed, home, folder):
@@ -414,8 +420,6 @@ def test_ctrl_c_at_an_approval_ends_the_turn_and_changes_nothing(home, folder):
 
 
 def wait_for_file(path: Path) -> None:
-    import time
-
     deadline = time.monotonic() + 60
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} was never made"
@@ -441,7 +445,24 @@ def test_a_dumb_terminal(home, folder):
     assert "\x1b" not in terminal.shown
 
 
-def test_the_origin_of_a_session_has_its_mode(home, folder):
-    treadle(home, "code", "--mode", "plan", "-m", script(home, "Hello."), "hi", cwd=folder)
-    shown = json.loads(treadle(home, "show", "last", "--json").out)
-    assert "plan" in json.dumps(shown)
+def test_a_continued_session_is_in_its_mode_unless_another_is_named(home, folder):
+    assert treadle(home, "code", "--mode", "plan", "-m", script(home, "Hello."), "hi", cwd=folder).code == 0
+    for more, prompt in (((), "plan> "), (("--mode", "accept-edits"), "accept-edits> ")):
+        with Terminal(home, "code", "--continue", *more, "-m", script(home, "x"), cwd=folder) as terminal:
+            terminal.until(prompt)
+            terminal.type("/quit\r")
+            assert terminal.end() == 0
+
+
+def test_a_session_whose_plan_was_approved_is_no_longer_in_plan_mode(home, folder):
+    with session(home, folder, asks(PLAN), "Planned.", args=("--mode", "plan", "plan it")) as terminal:
+        terminal.until("[s] and accept its edits")
+        terminal.type("s\r")
+        terminal.until("Planned.")
+        terminal.until("accept-edits> ")
+        terminal.type("/quit\r")
+        assert terminal.end() == 0
+    with Terminal(home, "code", "-c", "-m", script(home, "x"), cwd=folder) as terminal:
+        terminal.until("accept-edits> ")
+        terminal.type("/quit\r")
+        assert terminal.end() == 0

@@ -33,19 +33,36 @@ class SymbolDefinition(Struct, frozen=True):
 SymbolFinder = Callable[[str], Awaitable[Sequence[SymbolDefinition]]]
 
 
+class SymbolMentions(Struct, frozen=True):
+    """The names in typed text that are defined in the project, and their definitions."""
+
+    names: frozenset[str]
+    definitions: tuple[SymbolDefinition, ...]
+
+    def escape(self, text: str) -> str:
+        """Return the text with these names marked as no files: `@Cart.total` could be one."""
+        return _SYMBOL.sub(lambda match: f"\\{match[0]}" if match[1] in self.names else match[0], text)
+
+    def add_to(self, prompt: TypedPrompt, typed: str) -> TypedPrompt:
+        """Return a prompt with the definitions, and with the images whose paths are typed."""
+        blocks = "".join(map(_format_definition, self.definitions))
+        return TypedPrompt(prompt.text + blocks, (*prompt.attachments, *_find_images(typed)))
+
+
+async def find_mentions(text: str, find_symbols: SymbolFinder) -> SymbolMentions:
+    """Find the symbols that typed text mentions. `@name` is one unless there is a file of that name."""
+    found = {name: (await find_symbols(name))[:MAX_PLACES] for name in _find_names(text)}
+    names = frozenset(name for name, places in found.items() if places)
+    return SymbolMentions(names, tuple([place for places in found.values() for place in places]))
+
+
 async def expand_session_mentions(text: str, find_symbols: SymbolFinder) -> TypedPrompt:
     """Return typed text with what it mentions: files and definitions as text, images as attachments.
 
-    `@name` is a definition unless there is a file of that name. What isn't found stays as it is typed.
+    A name that isn't found stays as it is typed.
     """
-    files, others = expand_mentions(text), await expand_symbols(text, find_symbols)
-    return TypedPrompt(files.text + others.text, (*files.attachments, *others.attachments))
-
-
-async def expand_symbols(text: str, find_symbols: SymbolFinder) -> TypedPrompt:
-    """Return what typed text mentions besides files, without the text itself."""
-    found = [each for name in _find_names(text) for each in (await find_symbols(name))[:MAX_PLACES]]
-    return TypedPrompt("".join(map(_format_definition, found)), tuple(_find_images(text)))
+    mentions = await find_mentions(text, find_symbols)
+    return mentions.add_to(expand_mentions(mentions.escape(text)), text)
 
 
 def _find_names(text: str) -> Sequence[str]:

@@ -71,11 +71,14 @@ class CodingSession:
         """Return what makes the assistant this session's: policy, tools, instructions and limits."""
         return {
             "policy": ModePolicy(self.state, confined=self.is_confined),
-            "toolsets": lambda _: (self._own,) if self._coding is None else (self._coding, self._own),
+            "toolsets": self._make_toolsets,
             "instructions": self._build_instructions,
             "limits": Limits(rounds=MAX_ROUNDS),
             "parts": {"priced": True},
         }
+
+    def _make_toolsets(self, _: Host) -> Sequence[Toolset]:
+        return (self._own,) if self._coding is None else (self._coding, self._own)
 
     def _build_instructions(self, _: RunContext[Any]) -> str:
         project = self._settings.project

@@ -6,6 +6,7 @@ and how its changes, tasks and modes are shown.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -25,7 +26,7 @@ from treadle.assistant import (
 )
 from treadle.assistants.coding import assistant, prompts
 from treadle.assistants.coding.inputs import truncate_middle
-from treadle.assistants.coding.mentions import expand_session_mentions, expand_symbols, find_python_symbols
+from treadle.assistants.coding.mentions import expand_session_mentions, find_mentions, find_python_symbols
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode, next_mode, parse_mode
 from treadle.assistants.coding.session import CodingSession, Task
 from treadle.assistants.coding.session_changes import ChangedSince
@@ -74,9 +75,9 @@ async def code(args: Namespace, host: Host) -> int:
 
 async def read_first_prompt(words: Sequence[str], coding: CodingSession, *, required: bool) -> TypedPrompt:
     """Return what is typed after the command, with what it mentions and what is piped."""
-    typed = read_typed_prompt(words, required=required)
-    more = await expand_symbols(" ".join(words), find_python_symbols(coding.folder))
-    return TypedPrompt(typed.text + more.text, (*typed.attachments, *more.attachments))
+    text = " ".join(words)
+    mentions = await find_mentions(text, find_python_symbols(coding.folder))
+    return mentions.add_to(read_typed_prompt([mentions.escape(word) for word in words], required=required), text)
 
 
 class KnownSession(Struct, frozen=True):
@@ -95,12 +96,15 @@ async def list_sessions(host: Host) -> list[KnownSession]:
     for run in await journal.listed(JournalQuery(agent=assistant.name, limit=_RECENT)):
         entries = await journal.read(run.run_id)
         opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-        mode = (opened.origin.get("about") or {}).get("mode")
+        about: dict[str, Any] = opened.origin.get("about") or {}
+        mode: Any = about.get("mode")
         if mode not in MODES or opened.origin.get("workspace") != here or run.user != host.user:
             continue
-        plans = [entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN]
-        approved = [plan["mode"] for plan in plans if isinstance(plan, dict)]
-        found.append(KnownSession(run, approved[-1] if approved else mode))
+        plans: list[Any] = [
+            entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN
+        ]
+        approved = [plan for plan in plans if plan is not None]  # a plan that was refused has no data
+        found.append(KnownSession(run, approved[-1]["mode"] if approved else mode))
     return found
 
 
