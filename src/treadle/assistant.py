@@ -10,25 +10,29 @@ from treadle.lazy import lazy_exports
 if TYPE_CHECKING:
     from treadle.agent.session import AssistantSession, SessionReply
     from treadle.agent.shared_resources import SharedResources
-    from treadle.agent.talk import AssistantChat, SlashCommand, exit_code
+    from treadle.agent.talk import ApprovalChoice, AssistantChat, ChatExtension, SlashCommand, exit_code
     from treadle.core.errors import ContextNotFound
+    from treadle.core.seams import Situation
     from treadle.core.wrapping import wrap_words
     from treadle.engine.setup import Caller
+    from treadle.guard.rules import Rule, RulePolicy
     from treadle.jobs.execution import JobContext, JobKind, JobResult, execute_job
     from treadle.jobs.store import Job, Jobs
     from treadle.plugins.assistant import Assistant, Command, Host, Panel, Terminal, lazy_import
     from treadle.plugins.assistants import assistant_agent, configured_agent, list_assistants
     from treadle.plugins.mcp_servers import mcp_toolsets
     from treadle.plugins.models import model_spec
-    from treadle.plugins.prompts import prompt_from_words, read_piped_text
+    from treadle.plugins.prompts import TypedPrompt, expand_mentions, prompt_from_words, read_piped_text, read_typed_prompt
     from treadle.settings.loader import Settings, settings_for
     from treadle.stores.write_ahead import purge_sqlite, write_ahead
 
 _HOMES = {
+    "ApprovalChoice": "treadle.agent.talk",
     "Assistant": "treadle.plugins.assistant",
     "AssistantChat": "treadle.agent.talk",
     "AssistantSession": "treadle.agent.session",
     "Caller": "treadle.engine.setup",
+    "ChatExtension": "treadle.agent.talk",
     "Command": "treadle.plugins.assistant",
     "ContextNotFound": "treadle.core.errors",
     "Host": "treadle.plugins.assistant",
@@ -38,21 +42,27 @@ _HOMES = {
     "JobResult": "treadle.jobs.execution",
     "Jobs": "treadle.jobs.store",
     "Panel": "treadle.plugins.assistant",
+    "Rule": "treadle.guard.rules",
+    "RulePolicy": "treadle.guard.rules",
     "SessionReply": "treadle.agent.session",
     "Settings": "treadle.settings.loader",
     "SharedResources": "treadle.agent.shared_resources",
+    "Situation": "treadle.core.seams",
     "SlashCommand": "treadle.agent.talk",
     "Terminal": "treadle.plugins.assistant",
+    "TypedPrompt": "treadle.plugins.prompts",
     "assistant_agent": "treadle.plugins.assistants",
     "configured_agent": "treadle.plugins.assistants",
     "execute_job": "treadle.jobs.execution",
     "exit_code": "treadle.agent.talk",
+    "expand_mentions": "treadle.plugins.prompts",
     "lazy_import": "treadle.plugins.assistant",
     "list_assistants": "treadle.plugins.assistants",
     "mcp_toolsets": "treadle.plugins.mcp_servers",
     "model_spec": "treadle.plugins.models",
     "prompt_from_words": "treadle.plugins.prompts",
     "read_piped_text": "treadle.plugins.prompts",
+    "read_typed_prompt": "treadle.plugins.prompts",
     "purge_sqlite": "treadle.stores.write_ahead",
     "settings_for": "treadle.settings.loader",
     "wrap_words": "treadle.core.wrapping",
@@ -60,10 +70,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "ApprovalChoice",
     "Assistant",
     "AssistantChat",
     "AssistantSession",
     "Caller",
+    "ChatExtension",
     "Command",
     "ContextNotFound",
     "Host",
@@ -73,15 +85,20 @@ __all__ = [
     "JobResult",
     "Jobs",
     "Panel",
+    "Rule",
+    "RulePolicy",
     "SessionReply",
     "Settings",
     "SharedResources",
+    "Situation",
     "SlashCommand",
     "Terminal",
+    "TypedPrompt",
     "assistant_agent",
     "configured_agent",
     "execute_job",
     "exit_code",
+    "expand_mentions",
     "lazy_import",
     "list_assistants",
     "mcp_toolsets",
@@ -89,6 +106,7 @@ __all__ = [
     "prompt_from_words",
     "purge_sqlite",
     "read_piped_text",
+    "read_typed_prompt",
     "settings_for",
     "wrap_words",
     "write_ahead",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treadle.checkpoints import ChangedSince, Checkpoint, CheckpointChange, Checkpoints
     from treadle.sandbox.probe import require_sandbox
     from treadle.sandbox.values import Bounds, SandboxMissing
-    from treadle.toolsets.checkpointed import checkpointed
+    from treadle.toolsets.checkpointed import ToolChange, checkpointed
     from treadle.toolsets.checks.check import run_checks
     from treadle.toolsets.checks.format import format_counts, format_outcome
     from treadle.toolsets.checks.tools import check_tools
@@ -47,6 +47,7 @@ _HOMES = {
     "SandboxMissing": "treadle.sandbox.values",
     "Search": "treadle.toolsets.workspace.search",
     "CheckSelection": "treadle.toolsets.checks.values",
+    "ToolChange": "treadle.toolsets.checkpointed",
     "changes_since": "treadle.toolsets.git.changes",
     "run_checks": "treadle.toolsets.checks.check",
     "check_tools": "treadle.toolsets.checks.tools",
@@ -86,6 +87,7 @@ __all__ = [
     "Repository",
     "SandboxMissing",
     "Search",
+    "ToolChange",
     "changes_since",
     "check_tools",
     "checkpointed",

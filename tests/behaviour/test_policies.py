@@ -5,13 +5,31 @@ import asyncio
 import pytest
 
 import wire
-from treadle import Agent, Answer, Limits, Preview, RunContext, Runs, ToolProblem, allow, ask, deny, open_home, tool
+from treadle import (
+    Agent,
+    Answer,
+    FunctionToolset,
+    Limits,
+    Preview,
+    RunContext,
+    Runs,
+    ToolProblem,
+    allow,
+    ask,
+    deny,
+    open_home,
+    tool,
+)
+from treadle.assistants.coding.modes import PROPOSE_PLAN, SESSION_TOOLSET, ModePolicy, ModeState
+from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges
 from treadle.core.entries import Returned
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
 from treadle.engine.setup import Services
+from treadle.guard.policy import with_rules
 from treadle.stores.journal import MemoryJournal
 from treadle.toolsets import Memory, ProjectGuide, Skills
+from treadle.workspace import checkpointed, workspace_tools
 from wire import call
 
 done: list[str] = []
@@ -625,3 +643,82 @@ def test_memory(story, tmp_path):
     first = str(later.server.requests[0].body)
     assert "About plain" in first
     assert "About tainted" not in first
+
+
+def test_session_modes(story):
+    state = ModeState("plan")
+    policy = ModePolicy(state, confined=True)
+
+    def named(name, toolset, effect="write"):
+        async def work() -> str:
+            done.append(name)
+            return name
+
+        return FunctionToolset([tool(work, name=name, description="Work.", effect=effect)], toolset)
+
+    @tool(name=PROPOSE_PLAN)
+    async def propose(steps: list[str]) -> str:
+        """Propose."""
+        return f"approved, in the mode {state.leave_plan()}"
+
+    tools = [
+        named("read_file", "workspace", "read"),
+        named("run_tests", "checks"),
+        named("write_file", "workspace"),
+        named("run_command", "shell"),
+        named("git_push", "git"),
+        FunctionToolset([propose], SESSION_TOOLSET),
+    ]
+    every = tuple(call(name) for name in ("read_file", "run_tests", "write_file", "run_command", "git_push"))
+    asked = []
+
+    def approver(approval):
+        asked.append(approval.name)
+        return Answer(approval.name == PROPOSE_PLAN)
+
+    plan = call(PROPOSE_PLAN, {"steps": ["Write it"]})
+    rules = with_rules(policy, [deny("run_command", where={"command": "rm *"})])
+    played = story.play([every, plan, every, "so"], toolsets=tools, policy=rules, approver=approver)
+    assert [record.problem for record in played.result.calls] == [
+        *(None, None, "denied", "denied", "denied"),
+        None,
+        *(None, None, "denied", "denied", "denied"),
+    ]
+    assert asked == [PROPOSE_PLAN, "write_file", "run_command", "git_push"]
+    state.switch("accept-edits")
+    asked.clear()
+    played = story.play([every, "so"], toolsets=tools, policy=rules, approver=approver)
+    assert [record.problem for record in played.result.calls] == [None, None, None, None, "denied"]
+    assert asked == ["git_push"]
+
+
+def test_session_undo(story, tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(b"one\r\n")
+    (folder / "b.txt").write_bytes(b"two")
+    changes = SessionChanges(folder, tmp_path / "home", "r")
+    tools = checkpointed(workspace_tools(folder, flat=True), changes.checkpoints, changes.record)
+    edits = [
+        call("read_file", {"path": "a.txt"}),
+        call("replace_text", {"path": "a.txt", "old": "one", "new": "1"}),
+        call("write_file", {"path": "c.txt", "content": "new"}),
+        call("read_file", {"path": "b.txt"}),
+        call("delete_file", {"path": "b.txt"}),
+    ]
+    played = story.play([*edits, "so"], toolsets=[tools], policy=[allow("*")])
+    assert [record.problem for record in played.result.calls] == [None] * 5
+    (folder / "mine.txt").write_text("mine")
+    elsewhere = SessionChanges(folder, tmp_path / "home", "r")
+    asyncio.run(elsewhere.undo())
+    assert (folder / "b.txt").read_bytes() == b"two"
+    (folder / "c.txt").write_text("changed since")
+    with pytest.raises(ChangedSince, match=r"c\.txt"):
+        asyncio.run(elsewhere.undo())
+    assert (folder / "c.txt").read_text() == "changed since"
+    asyncio.run(elsewhere.undo(2, force=True))
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        "a.txt": b"one\r\n",
+        "b.txt": b"two",
+        "mine.txt": b"mine",
+    }

@@ -39,7 +39,7 @@ def test_a_change_is_preceded_by_a_checkpoint_and_reading_is_not(tmp_path: Path)
 
     async def work() -> None:
         checkpoints = Checkpoints(folder, tmp_path / "store")
-        async with checkpointed(tools(folder), checkpoints, touched.extend) as around:
+        async with checkpointed(tools(folder), checkpoints, lambda change: touched.extend(change.paths)) as around:
             assert [one.name for one in around.tools()] == ["look", "write"]
             assert await around.call(Call("1", "look", {}), RunContext()) == "looked"
             assert await checkpoints.list() == []

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from treadle.models.repairs import repair_memory
 TOOLBOX = str(Path(__file__).with_name("toolbox.py"))
 SLOW_TOOLS = str(Path(__file__).with_name("slow_tools.py"))
 PATIENCE = 60  # seconds
+BLANK = re.compile(r">(?:\x08|\x1b\[\d+D)\x1b\[\d+C")  # how the line editor draws the blank of its prompt
 KEPT = ("PATH", "PYTHONPATH", "SYSTEMROOT", "COVERAGE_PROCESS_START", "VIRTUAL_ENV")
 
 
@@ -119,7 +121,7 @@ class Terminal:
         while (found := self.shown.find(words, began)) < 0:
             more = self._read(deadline)
             assert more, f"{words!r} never came after: {self.shown}"
-            self.shown = (self.shown + more).replace(">\b\x1b[2C", "> ")  # how the line editor draws the blank of its prompt
+            self.shown = BLANK.sub("> ", self.shown + more)
         self._at = found + len(words)
         return self.shown[began : self._at]
 

@@ -201,13 +201,14 @@ REPORTS = asks(("give_answer", {"summary": "Mend the price.", "done": True}))
 
 @needs_git
 @tries(
-    *("debug", "build", "review", "triage", "follow-up", "diff", "undo", "merge", "pr"),
+    *("code", "debug", "build", "review", "triage", "follow-up", "diff", "undo", "merge", "pr"),
     *("jobs", "jobs list", "jobs show", "jobs watch", "jobs cancel", "jobs resume", "jobs delete"),
 )
 def test_jobs(story, tmp_path, monkeypatch):
     folder = project(tmp_path)
     monkeypatch.chdir(folder)
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ann\n\temail = ann@example.org\n")
+    assert story("code", "What is it?", "-m", script(tmp_path, "A shop."))["output"] == "A shop."
     job = story("debug", "-m", script(tmp_path, READS_AND_MENDS, REPORTS))["id"]
     assert story("diff", job)["files"][0]["path"] == "shop.py"
     assert story("merge", job)["job"] == job

@@ -5,17 +5,19 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
-from treadle.agent.session import AssistantSession
-from treadle.agent.talk import SlashCommand
+from treadle.agent.session import AssistantSession, caller_arguments
+from treadle.agent.talk import ChatExtension, SlashCommand
 from treadle.cli.agent_options import AgentOptions, TypedCall, options_from_args
 from treadle.cli.agents import ensure_model, model_from_options
 from treadle.cli.conversation import Conversation
+from treadle.cli.turn import TurnInterrupted, take_turn
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.event_printer import EventPrinter
 from treadle.cli.ui.pager import paged
@@ -26,8 +28,10 @@ from treadle.core.errors import SettingsError
 from treadle.core.events import Event
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
+from treadle.engine.result import RunResult
 from treadle.guard.policy import parse_policy
 from treadle.home import open_home
+from treadle.loop.state import replay
 from treadle.plugins.assistant import Assistant, Host
 from treadle.plugins.assistants import get_assistant
 
@@ -92,6 +96,7 @@ class AssistantConversation(Conversation):
     def __init__(self, session: AssistantSession, agent: Agent[Any, Any], chosen: AgentOptions, face: Display) -> None:
         about = dict(session.host.about)
         super().__init__(agent, replace(chosen, about=about), face, run_id=new_run_id(), kept=True, session=session)
+        self.session = session
 
     async def call(self, name: str, arguments: Mapping[str, Any], message: str) -> int:
         """Make one call; resuming the run makes the same call."""
@@ -99,10 +104,34 @@ class AssistantConversation(Conversation):
         self.face.form = "data" if self.face.form == "json" else "result"
         return call_exit_code(await self.ask(message))
 
-    async def converse(self, slashes: Mapping[str, SlashCommand] = {}, after: AfterTurn | None = None) -> int:
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person is at a terminal."""
+        return self.face.is_interactive
+
+    async def go_on(self, run_id: str) -> RunResult[Any] | None:
+        """Continue a stored run. A turn that a process left unfinished, or that waits, is resumed."""
+        self.start_afresh()
+        self.run_id, self.turns = run_id, 1
+        state = replay(await self.entries())
+        self.usage = state.spent.usage
+        if state.finished is not None and state.finished.stopped != "waiting":
+            return None
+        how = {"journal": True, **caller_arguments(await self.session.caller())}
+        with suppress(TurnInterrupted):
+            work = partial(self.agent.resume, run_id, **how)
+            return await take_turn(self.agent, run_id, self.face, lambda watchers: work(watchers=watchers), steer=self.steer)
+        return None
+
+    async def converse(
+        self,
+        slashes: Mapping[str, SlashCommand] = {},
+        after: AfterTurn | None = None,
+        extension: ChatExtension = ChatExtension(),  # noqa: B008 - frozen
+    ) -> int:
         """Answer lines until there are no more."""
         with self.face.screen.status.hidden():  # except for each answer
-            return await run_repl(self, self.face, slashes=slashes, after=after)
+            return await run_repl(self, self.face, slashes=slashes, after=after, extension=extension)
 
 
 def start_detached(words: Sequence[str]) -> None:
@@ -123,11 +152,12 @@ def agent_from_options(chosen: AgentOptions, face: Display, user: str, **how: An
     Typed tools, rules and instructions are added to its own; typed limits replace its own.
     """
     model = model_from_options(chosen)
-    session = session_from_options(chosen, face, user, model)
+    opened = session_from_options(chosen, face, user, model)
+    session = AssistantSession(opened.assistant.configured(opened.host), opened.host)  # once: policy and tools may share a state
     return session.agent(
         model,
         instructions=chosen.instructions,
-        policy=merge_policy(session.assistant.configured(session.host), chosen),
+        policy=merge_policy(session.assistant, chosen),
         limits=chosen.limits,
         dialect=chosen.dialect,
         sources=chosen.sources,

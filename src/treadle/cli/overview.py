@@ -13,7 +13,7 @@ GROUPS: tuple[Group, ...] = (
         "ask",
         (
             ("ask, chat", "ask a question, or have a conversation (try --demo)"),
-            ("serve", "serve the assistants and their pages (--demo: with samples)"),
+            ("serve", "serve the assistants and their pages (--demo: samples)"),
             ("assistants", "list the installed assistants; ask one with ask -a NAME"),
         ),
     ),
@@ -22,7 +22,7 @@ GROUPS: tuple[Group, ...] = (
         (
             ("read", "explain a source file or folder"),
             ("platform", "ask about a running platform, and act on it as yourself"),
-            ("build, debug", "write or fix code in this folder, verified by its tests"),
+            ("code, build, debug", "work on code here in a session, or in verified jobs"),
             ("review, triage", "review a change, or find the cause of a failure"),
             ("diff, patch, undo", "show, export or undo what a coding job changed"),
             ("merge, pr", "merge a job's branch, or open a pull request"),

@@ -1,9 +1,11 @@
 """A toolset with a checkpoint before and after each change, so that it can be reported and undone, also for commands."""
 
 from collections.abc import Callable, Collection, Sequence
+from inspect import isawaitable
 from types import TracebackType
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.checkpoints.checkpoints import Checkpoints
@@ -19,15 +21,31 @@ from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_con
 MAX_NAMED = 20
 
 
+class ToolChange(Struct, frozen=True):
+    """What one call changed: its files, and the checkpoints before and after it.
+
+    Before the call runs there is one without `after`, so that a change survives a process that ends in the middle of it.
+    `previewed` says that a person approved the call with what it would change.
+    """
+
+    call_id: str
+    tool: str
+    before: str
+    after: str = ""
+    paths: tuple[str, ...] = ()
+    previewed: bool = False
+
+
+OnChange = Callable[[ToolChange], object]  # may return an awaitable
+
+
 class CheckpointedToolset:
-    """A toolset that takes a checkpoint before and after calls with an effect; `on_change` gets the files that each changed.
+    """A toolset that takes a checkpoint before and after calls with an effect; `on_change` is called before and after each.
 
     Tools of `silent` toolsets don't say themselves what they change, so it is added to their results.
     """
 
-    def __init__(
-        self, inner: Toolset, checkpoints: Checkpoints, on_change: Callable[[Sequence[str]], object], silent: Collection[str]
-    ) -> None:
+    def __init__(self, inner: Toolset, checkpoints: Checkpoints, on_change: OnChange, silent: Collection[str]) -> None:
         self._inner = inner
         self._checkpoints = checkpoints
         self._on_change = on_change
@@ -62,21 +80,26 @@ class CheckpointedToolset:
         tool = next((tool for tool in self.tools() if tool.name == call.name), None)
         if tool is None or tool.effect_of(call.arguments) == "read":
             return await self._inner.call(call, context)
-        before = await self._checkpoints.take(f"before {call.name}")
+        change = ToolChange(call.id, call.name, await self._checkpoints.take(f"before {call.name}"), previewed=bool(context.seal))
+        await self._report(change)
         try:
             result = await self._inner.call(call, context)
         finally:
-            paths = await self._find_changed(before, f"after {call.name}")
-        return _add_files(result, paths) if paths and tool.toolset in self._silent else result
+            change = await self._complete(change)
+            await self._report(change)
+        return _add_files(result, change.paths) if change.paths and tool.toolset in self._silent else result
 
-    async def _find_changed(self, before: str, label: str) -> list[str]:
-        """Return the files that a call has changed."""
-        after = await self._checkpoints.take(label)
-        changes = await self._checkpoints.changes(before, after) if after != before else ()
-        paths = list(dict.fromkeys(path for change in changes for path in (change.was, change.path) if path))
-        if paths:
-            self._on_change(paths)
-        return paths
+    async def _complete(self, change: ToolChange) -> ToolChange:
+        """Return a change with the checkpoint after it, and the files that are different there."""
+        after = await self._checkpoints.take(f"after {change.tool}")
+        changes = await self._checkpoints.changes(change.before, after) if after != change.before else ()
+        paths = dict.fromkeys(path for each in changes for path in (each.was, each.path) if path)
+        return replace(change, after=after, paths=tuple(paths))
+
+    async def _report(self, change: ToolChange) -> None:
+        reported = self._on_change(change)
+        if isawaitable(reported):
+            await reported
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Delegate to the wrapped toolset."""
@@ -99,14 +122,14 @@ def _add_files(result: Any, paths: Sequence[str]) -> ToolResult:
     return replace(told, untrusted=result.untrusted, about=result.about) if isinstance(result, ToolResult) else told
 
 
-def _ignore_paths(paths: Sequence[str]) -> None:
-    """Ignore the changed files; the default callback."""
+def _ignore_change(change: ToolChange) -> None:
+    """Ignore a change; the default callback."""
 
 
 def checkpointed(
     toolset: Toolset,
     checkpoints: Checkpoints,
-    on_change: Callable[[Sequence[str]], object] = _ignore_paths,
+    on_change: OnChange = _ignore_change,
     silent: Collection[str] = ("shell",),
 ) -> CheckpointedToolset:
     """Return the toolset with a checkpoint before and after each change."""

@@ -11,19 +11,30 @@ from typing import Any
 import pytest
 
 from assistants.coding.stage import git, needs_git
+from treadle import Answer
 from treadle.agent.agent import Agent
+from treadle.agent.session import AssistantSession
+from treadle.assistants.coding import assistant
+from treadle.assistants.coding.session import CodingSession
 from treadle.assistants.coding.tools import coding_rules, make_coding_toolset
 from treadle.core.calls import Result
+from treadle.home import close_home, open_home
 from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply
+from treadle.plugins.assistant import Host
 from treadle.settings.loader import Settings
 
 SECRET = "the-person's-own-words"
 
 
-class World:
-    """A workspace, and what lies outside of it."""
+FILE_TOOLS = {"read": "read_file", "write": "write_file", "delete": "delete_file", "append": "insert_lines"}
+GIT_ARGUMENTS = {"add": "files", "commit": "message", "create_branch": "branch"}
 
-    def __init__(self, place: Path) -> None:
+
+class World:
+    """A workspace, and what lies outside of it. `face` is how a model gets at it: by a job, or by a session that accepts edits."""
+
+    def __init__(self, place: Path, face: str = "job") -> None:
+        self.place, self.face = place, face
         self.folder = place / "work"
         self.folder.mkdir()
         (self.folder / "inside.txt").write_text("inside\n")
@@ -34,10 +45,25 @@ class World:
 
     def tried(self, *calls: tuple[str, dict[str, Any]], settings: Settings = Settings()) -> list[Result]:  # noqa: B008 - frozen
         """What came back from these calls, made by a model in one run."""
+        if self.face == "session":
+            return self._tried_in_a_session(*[flat(*call) for call in calls])
         tools = make_coding_toolset("build", self.folder, settings, flat=False)
         replies = [ScriptedReply(calls=(ScriptedCall(name, arguments),)) for name, arguments in calls]
         agent = Agent(Scripted(*replies, "Done."), toolsets=[tools], policy=coding_rules("build", leaves=False))
         result = asyncio.run(agent.run("Get out."))
+        return [record.result for record in result.calls if record.result is not None]
+
+    def _tried_in_a_session(self, *calls: tuple[str, dict[str, Any]]) -> list[Result]:
+        home = open_home(self.place / "home")
+        try:
+            host = Host(home, lambda: None, folder=self.folder)  # type: ignore[arg-type, return-value]
+            session = CodingSession(assistant, host, "accept-edits")
+            replies = [ScriptedReply(calls=(ScriptedCall(name, arguments),)) for name, arguments in calls]
+            talk = AssistantSession(session.assistant, host, {"mode": "accept-edits"})
+            agent = talk.agent(Scripted(*replies, "Done."), approver=lambda _: Answer(True))
+            result = asyncio.run(agent.run("Get out.", journal=home.services()))
+        finally:
+            close_home(home)
         return [record.result for record in result.calls if record.result is not None]
 
     def bash(self, *commands: str, **how: Any) -> Result:
@@ -52,9 +78,25 @@ class World:
         assert result.content.strip()
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def flat(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The same call with the tools of a session."""
+    rest = {key: value for key, value in arguments.items() if key != "action"}
+    match name, arguments.get("action", ""):
+        case "bash", _:
+            return "run_command", rest
+        case "file", "append":
+            return "insert_lines", {"path": rest["path"], "line_number": 1, "content": rest["content"]}
+        case "file", action:
+            return FILE_TOOLS[action], rest if action == "write" else {"path": rest["path"]}
+        case "git", action:
+            return f"git_{action}", {key: value for key, value in rest.items() if key == GIT_ARGUMENTS.get(action)}
+        case other:
+            raise AssertionError(other)
+
+
+@pytest.fixture(params=["job", "session"])
+def world(tmp_path: Path, request: pytest.FixtureRequest) -> World:
+    return World(tmp_path, request.param)
 
 
 FILES = {
@@ -108,7 +150,10 @@ def test_a_link_that_is_swapped_in_between_check_and_use(world: World) -> None:
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        calls = [("file", {"action": "write", "path": "swapped/victim.txt", "content": f"gone {number}"}) for number in range(40)]
+        calls = [
+            ("file", {"action": "write", "path": "swapped/victim.txt", "content": f"gone {number}"})
+            for number in range(40 if world.face == "job" else 8)
+        ]
         results = world.tried(*calls)
     finally:
         stop.set()
@@ -156,9 +201,10 @@ LISTED = [
 
 
 @pytest.mark.parametrize("line", LISTED)
-def test_the_lists_look_at_every_command_of_a_line(world: World, line: str) -> None:
+def test_the_lists_look_at_every_command_of_a_line(tmp_path: Path, line: str) -> None:
     from treadle.settings.schema import CommandSettings
 
+    world = World(tmp_path)
     allowed = ("cat", "echo", "true", "env", "xargs", "find")
     for commands in (CommandSettings(forbid=("rm",)), CommandSettings(allow=allowed)):
         result = world.bash(line, settings=Settings(commands=commands))
@@ -202,9 +248,10 @@ def test_the_network(world: World) -> None:
             server.accept()
 
 
-def test_a_fork_bomb(world: World) -> None:
+def test_a_fork_bomb(tmp_path: Path) -> None:
     from treadle.settings.schema import CommandSettings
 
+    world = World(tmp_path)
     result = world.bash(":(){ :|:& };:; sleep 5; echo over", settings=Settings(commands=CommandSettings(seconds=10)))
     world.holds(result)
     assert subprocess.run(["true"], check=True).returncode == 0  # this system can still start something

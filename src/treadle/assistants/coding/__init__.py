@@ -4,9 +4,9 @@ This module only declares the assistant; everything it needs is imported when it
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle import Limits, Toolset, allow
 from treadle.assistant import Assistant, Command, Host, Panel, lazy_import
@@ -29,6 +29,22 @@ def _make_toolsets(host: Host) -> Sequence[Toolset]:
     if host.shared and not settings.commands.sandbox:  # what the owner allows themselves they don't allow others
         return ()
     return (make_coding_toolset("build", here, settings, flat=False),)
+
+
+def _configure(host: Host) -> Mapping[str, Any]:
+    """Return what a conversation about `{"mode": MODE}` has: it is a session, in this mode."""
+    if "mode" not in host.about:
+        return {}
+    from treadle.assistant import ContextNotFound
+    from treadle.assistants.coding.modes import parse_mode
+    from treadle.assistants.coding.session import CodingSession
+    from treadle.errors import SettingsError
+
+    try:
+        mode = parse_mode(str(host.about["mode"]))
+    except SettingsError as error:
+        raise ContextNotFound(str(error)) from error
+    return CodingSession(assistant, host, mode).configure()
 
 
 def _load_job_kinds() -> "Sequence[JobKind]":
@@ -70,6 +86,7 @@ assistant = Assistant(
     summary="Builds, debugs, reviews and triages code in a folder that it can't leave.",
     instructions=_INSTRUCTIONS,
     toolsets=_make_toolsets,
+    configure=_configure,
     policy=(
         allow(effect="read"),
         allow(toolset="checks", reason="The project's own tests run in the sandbox.", untrusted=True),
@@ -78,6 +95,14 @@ assistant = Assistant(
     project=True,
     questions=("Where is the retry logic, and is it tested?", "Which tests fail, and why?"),
     commands=(
+        Command(
+            "code",
+            "work on the code in this folder, in a session",
+            lazy_import("treadle.assistants.coding.session_command:code"),
+            lazy_import("treadle.assistants.coding.session_command:code_arguments"),
+            "Edits are shown as diffs and can be undone; what runs without asking depends on --mode.",
+            common=("model",),
+        ),
         _job_command("build", "build something in this folder, tests included", _BRANCH),
         _job_command("debug", "find and fix a bug in this folder", _BRANCH),
         _job_command("review", "review a branch, a diff, or uncommitted changes", "Nothing is changed."),
@@ -93,4 +118,5 @@ assistant = Assistant(
     panel=Panel("Coding", Path(__file__).parent / "panel"),
     work=_load_job_kinds,
     settings=CodingSettings,
+    erase=lazy_import("treadle.assistants.coding.session_changes:erase_sessions"),
 )

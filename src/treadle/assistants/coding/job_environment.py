@@ -1,7 +1,6 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
 
 from asyncio import to_thread
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from treadle.workspace import (
     Checkpoints,
     GitRules,
     SandboxMissing,
+    ToolChange,
     link_environments,
     require_sandbox,
 )
@@ -81,9 +81,10 @@ class JobEnvironment(Struct, frozen=True):
         """Print a progress note between turns."""
         note_progress(self.desk, words)
 
-    def touched(self, paths: Sequence[str]) -> None:
-        """Record that the job has changed these files."""
-        self.desk.note(touched=[*dict.fromkeys([*self.desk.job.facts.get("touched", ()), *paths])])
+    def note_change(self, change: ToolChange) -> None:
+        """Record which files the job has changed."""
+        if change.paths:
+            self.desk.note(touched=[*dict.fromkeys([*self.desk.job.facts.get("touched", ()), *change.paths])])
 
     @property
     def changes(self) -> bool:
@@ -152,7 +153,7 @@ async def build_job_agent(
         room.settings,
         flat=room.is_guided,
         checkpoints=kept,
-        touched=room.touched,
+        on_change=room.note_change,
         tests=tests,
         project=room.project,
     )

@@ -15,6 +15,7 @@ from treadle.workspace import (
     Checkpoints,
     CheckSelection,
     Outline,
+    ToolChange,
     check_tools,
     checkpointed,
     git_tools,
@@ -68,16 +69,18 @@ def make_coding_toolset(
     *,
     flat: bool,
     checkpoints: Checkpoints | None = None,
-    touched: Callable[[Sequence[str]], object] = len,
+    on_change: Callable[[ToolChange], object] = bool,
     tests: Bounds | None = None,
     project: Path | None = None,
+    background: bool = False,
 ) -> Toolset:
     """Return the tools of one job kind in a folder.
 
     checkpoints  taken before and after every change
-    touched      called with the files that each change has touched
+    on_change    called before and after each change
     tests        the bounds of tests
     project      the user's folder, if this one is a private copy of it
+    background   whether commands may run while the model goes on
     """
     commands, git = settings.commands, settings.git
     bounds, unsafe = bounds_of(settings), not commands.sandbox
@@ -96,6 +99,7 @@ def make_coding_toolset(
             network=commands.network,
             project=project,
             unsafe=unsafe,
+            background=background,
         ),
         git_tools(
             folder,
@@ -108,7 +112,7 @@ def make_coding_toolset(
             unsafe=unsafe,
         ),
     )
-    return together if checkpoints is None else checkpointed(together, checkpoints, touched)
+    return together if checkpoints is None else checkpointed(together, checkpoints, on_change)
 
 
 def bounds_of(settings: Settings) -> Bounds:

@@ -1,6 +1,7 @@
 """`treadle diff` and `treadle undo`: show what a job changed and nothing else, and undo it, step by step or all of it."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 from treadle.assistant import Host, Job, Jobs
@@ -52,8 +53,7 @@ async def diff(args: Namespace, host: Host) -> int:
         for change in await _changes_of(job, checkpoints):
             terminal.line(f"{change.kind:9} {change.path}")
     else:
-        for line in (await patch_of(job, checkpoints)).splitlines():
-            terminal.line(line, _line_style(line))
+        print_diff(await patch_of(job, checkpoints), terminal.line)
     return 0
 
 
@@ -61,6 +61,12 @@ async def _changes_of(job: Job, checkpoints: Checkpoints) -> list[CheckpointChan
     """Return the changes of the files that the job touched."""
     states = (await span_of(job, checkpoints)).states
     return [change for change in await checkpoints.changes(states[0], states[-1]) if change.path in job.facts.get("touched", ())]
+
+
+def print_diff(diff: str, write: Callable[[str, str], object]) -> None:
+    """Print a diff, with a style for each kind of line."""
+    for line in diff.splitlines():
+        write(line, _line_style(line))
 
 
 def _line_style(line: str) -> str:

@@ -5,12 +5,13 @@ Also asks for the outcome of a call that was running when its process ended.
 
 import asyncio
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import msgspec
 
+from treadle.agent.talk import ApprovalChoice
 from treadle.cli.ui.render import clean_for_terminal, format_count, format_time, to_terminal_json, to_visible_json
 from treadle.cli.ui.screen import Screen
 from treadle.cli.ui.stdin import discard_typed_input, edit_text, read_typed_line
@@ -109,6 +110,7 @@ class ApprovalPrompt:
         self._name = name or TERMINAL_USER
         self._one_at_a_time = asyncio.Lock()
         self.tools: Callable[[], Sequence[Tool]] = tuple
+        self.choices: Sequence[ApprovalChoice] = ()  # of an assistant, besides the usual answers
         self.turn_input: TurnInput | None = None  # which has the terminal otherwise
 
     async def __call__(self, approval: Approval) -> Answer:
@@ -124,9 +126,13 @@ class ApprovalPrompt:
 
     async def _answer(self, approval: Approval) -> Answer:
         where = approval.patterns[0] if approval.patterns else None
+        choices = {choice.key: choice for choice in self.choices if choice.applies(approval)}
         while True:
-            self._print_question(where)
+            self._print_question(where, choices.values())
             said, _, why = (await read_typed_line()).strip().partition(" ")
+            if not why and (chosen := choices.get(said.lower())):
+                chosen.choose()
+                return Answer(True, by=self._name)
             match said.lower().rstrip(",:"), bool(why):
                 case (("y" | "yes"), False):
                     return Answer(True, by=self._name)
@@ -143,16 +149,17 @@ class ApprovalPrompt:
                     if arguments is not None:
                         return Answer(True, by=self._name, arguments=arguments)
                 case _:
-                    keys = "y, n or e" if where is None else "y, c, a, p, n or e" if self._stores else "y, c, p, n or e"
-                    self._screen.tell(f"Please answer {keys}.")
+                    scopes = () if where is None else ("c", "a", "p") if self._stores else ("c", "p")
+                    self._screen.tell(f"Please answer {', '.join(['y', *choices, *scopes, 'n'])} or e.")
 
-    def _print_question(self, where: Patterns | None) -> None:
+    def _print_question(self, where: Patterns | None, choices: Iterable[ApprovalChoice]) -> None:
+        more = "".join([f"{choice.label}, " for choice in choices])
         if where is None:
-            self._screen.ask(APPROVAL_QUESTION)
+            self._screen.ask(APPROVAL_QUESTION.replace("[y]es, ", f"[y]es, {more}"))
             return
         keys, always = ("c and a allow", "[a]lways, ") if self._stores else ("c allows", "")
         self._screen.tell(f"{keys} calls with {make_visible(format_patterns(where))}", "dim")
-        self._screen.ask(SCOPE_QUESTION.replace("[a]lways, ", always))
+        self._screen.ask(SCOPE_QUESTION.replace("[a]lways, ", always).replace("[y]es, ", f"[y]es, {more}"))
 
     async def _edit_patterns(self, approval: Approval, where: Patterns) -> Patterns:
         """Return the patterns as edited by the person; an argument without one may have any value."""

@@ -5,7 +5,7 @@ edited here too, and is no part of the history.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,8 @@ MAX_COMPLETIONS = 200  # names of files that are offered
 class LineEditor:
     """Reads messages at a terminal. `history` is the file of earlier ones; without it they are remembered in memory.
 
-    `draft` returns what was typed already before a message could be read.
+    `draft` returns what was typed already before a message could be read, `prompt` the text before the line. `keys` are callbacks
+    by the name of a key; the prompt is drawn anew after each.
     """
 
     def __init__(
@@ -41,17 +42,20 @@ class LineEditor:
         history: Path | None = None,
         commands: Sequence[str] = (),
         draft: Callable[[], str] | None = None,
+        prompt: Callable[[], str] = lambda: "> ",
+        keys: Mapping[str, Callable[[], object]] = {},
         source: Input | None = None,
         output: Output | None = None,
     ) -> None:
         self._draft = draft
+        self._prompt = prompt
         self._session: PromptSession[str] = PromptSession(
             history=InMemoryHistory() if history is None else HistoryFile(history),
             completer=PromptCompleter(commands),
             complete_while_typing=False,
             multiline=True,
             prompt_continuation="  ",
-            key_bindings=_message_keys(),
+            key_bindings=_message_keys(keys),
             enable_suspend=True,
             input=source,
             output=output or make_output(),
@@ -59,7 +63,7 @@ class LineEditor:
 
     async def read(self) -> str:
         """Read a message. Raises `EOFError` for Ctrl-D and `KeyboardInterrupt` for Ctrl-C."""
-        return await self._session.prompt_async("> ", default="" if self._draft is None else self._draft())
+        return await self._session.prompt_async(self._prompt, default="" if self._draft is None else self._draft())
 
     def remember(self, message: str) -> None:
         """Add a message to the history that wasn't read here."""
@@ -79,8 +83,10 @@ def make_output() -> Output:
     return output
 
 
-def _message_keys() -> KeyBindings:
+def _message_keys(added: Mapping[str, Callable[[], object]]) -> KeyBindings:
     keys = KeyBindings()
+    for name, callback in added.items():
+        keys.add(name)(_make_key_handler(callback))
 
     @keys.add("enter")
     def _finish(event: KeyPressEvent) -> None:
@@ -103,6 +109,14 @@ def _message_keys() -> KeyBindings:
         event.current_buffer.insert_text("\n")
 
     return keys
+
+
+def _make_key_handler(callback: Callable[[], object]) -> Callable[[KeyPressEvent], None]:
+    def handle(event: KeyPressEvent) -> None:
+        callback()
+        event.app.invalidate()
+
+    return handle
 
 
 class PromptCompleter(Completer):

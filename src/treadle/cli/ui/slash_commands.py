@@ -18,11 +18,12 @@ from treadle.core.entries import Entry, Judged, Replied, Said
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.core.messages import Text
 from treadle.guard.redaction import Redactor
+from treadle.plugins.prompts import TypedPrompt
 
 QUIT = ("/quit", "/exit")
 QUIT_HELP = "leave (so do /exit, Ctrl-D, and Ctrl-C at the prompt)"
 KEYS_HELP = 'Alt-Enter, \\ at the end of a line, or """ begins another line; @FILE adds a file; Tab completes both.'
-ALIASES = {"/clear": "/new"}
+ALIASES = {"/clear": "/new", "/cost": "/usage"}
 EDITORS = ("editor", "nano", "vi")  # where $VISUAL and $EDITOR aren't set
 
 
@@ -36,9 +37,9 @@ class SlashCommands:
         self._commands = {
             "/help": SlashCommand("this", self._help),
             "/tools": SlashCommand("what the model can call", self._list_tools),
-            "/usage": SlashCommand("what the conversation has used so far", self._show_usage),
+            "/usage": SlashCommand("what the conversation has used so far (so does /cost)", self._show_usage),
             "/model": SlashCommand("show the model, or go on with another one", self._use_model, "[NAME]"),
-            "/edit": SlashCommand("write a message in your editor ($EDITOR), and send it", lambda _: None, "[TEXT]"),
+            "/edit": SlashCommand("write a message in your editor ($EDITOR), and send it", self._edit, "[TEXT]"),
             "/undo": SlashCommand("drop the last turn: the model no longer reads it", self._undo),
             "/save": SlashCommand("write the conversation into a file, as Markdown", self._save, "FILE"),
             "/compact": SlashCommand("have a summary stand for the conversation so far, to make room", self._compact),
@@ -51,17 +52,17 @@ class SlashCommands:
         """The names that can be typed."""
         return [*self._commands, *ALIASES, *QUIT]
 
-    async def run(self, said: str) -> str:
+    async def run(self, said: str) -> str | TypedPrompt:
         """Run a command; return the message to send then, if there is one."""
         name, _, rest = said.partition(" ")
         command = self._commands.get(name) or self._commands.get(ALIASES.get(name, ""))
         try:
-            if name == "/edit":
-                return self._edit(rest.strip())
             if command is None:
                 self._screen.tell(f"There is no {name}; /help lists what there is.")
-            elif isawaitable(done := command.run(rest.strip())):
-                await done
+                return ""
+            done = command.run(rest.strip())
+            message = await done if isawaitable(done) else done
+            return message if isinstance(message, str | TypedPrompt) else ""
         except TreadleError as error:
             self._screen.prose(f"treadle: {error}", "red")
         return ""

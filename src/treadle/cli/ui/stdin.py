@@ -4,7 +4,7 @@ import asyncio
 import os
 import select
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,19 +65,26 @@ def has_line_editor() -> bool:
 
 
 def make_line_reader(
-    typed: bool, history: Path | None = None, commands: Sequence[str] = (), turn_input: "TurnInput | None" = None
+    typed: bool,
+    history: Path | None = None,
+    commands: Sequence[str] = (),
+    turn_input: "TurnInput | None" = None,
+    prompt: Callable[[], str] = lambda: "> ",
+    keys: Mapping[str, Callable[[], object]] = {},
 ) -> LineReader:
     """Return a reader of messages: with a line editor at a terminal, else line by line.
 
-    What is typed during a turn (`turn_input`) joins its history, or begins the next message.
+    What is typed during a turn (`turn_input`) joins its history, or begins the next message. `prompt` returns the text before the
+    line; `keys` are callbacks for keys of the line editor.
     """
     if not typed:
         return _read_piped_line
     if not has_line_editor():
-        return lambda: _read_message(_read_plain_message)
+        return lambda: _read_message(lambda: _read_plain_message(prompt()))
     from treadle.cli.ui.line_editor import LineEditor  # with prompt_toolkit, which only people at a terminal need
 
-    editor = LineEditor(history=history, commands=commands, draft=None if turn_input is None else turn_input.take_draft)
+    draft = None if turn_input is None else turn_input.take_draft
+    editor = LineEditor(history=history, commands=commands, draft=draft, prompt=prompt, keys=keys)
     if turn_input is not None:
         turn_input.on_message = editor.remember
     return lambda: _read_message(editor.read)
@@ -119,9 +126,9 @@ async def _read_message(read: LineReader) -> str:
         return ""
 
 
-async def _read_plain_message() -> str:
+async def _read_plain_message(prompt: str) -> str:
     """Read lines where none can be edited, until the message is complete."""
-    text = _input("> ")
+    text = _input(prompt)
     while text.endswith("\\") or is_unfinished(text):
         text = text.removesuffix("\\") + "\n" + _input("  ")
     return text

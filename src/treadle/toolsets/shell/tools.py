@@ -68,6 +68,8 @@ def _find_commands(line: str) -> list[str]:
 
 TOOLSET = "shell"
 DESCRIPTION = "Run a shell command in the workspace. Nothing stays between calls but files."
+BACKGROUND = "start_command"
+BACKGROUND_DESCRIPTION = "Start a shell command in the workspace and go on meanwhile: a server to try, or a long build."
 OFFLINE, ONLINE = "There is no network.", "Of the network only HTTP and HTTPS."
 MAX_SHOWN = 8_000  # characters of output
 MAX_PROGRESS = 20  # lines of a piece
@@ -86,24 +88,28 @@ def shell_tools(
     hide: tuple[str, ...] = (),
     project: Path | None = None,
     unsafe: bool = False,
+    background: bool = False,
 ) -> FunctionToolset:
     """Return the toolset of a folder.
 
-    flat     the tool is called `run_command`
-    allow    the only commands that may be used; without it, the sandbox alone decides
-    forbid   commands that are refused, besides those that make no sense in a sandbox
-    bounds   time, memory, processes and file size of one call
-    network  lets commands reach public hosts by HTTP and HTTPS
-    hide     files of the workspace that commands can't see
-    project  the folder that this one is a private copy of: commands see the copy at its path, with its environments
-    unsafe   runs commands also where there is no sandbox; they can then do everything that the user can
+    flat        the tool is called `run_command`
+    allow       the only commands that may be used; without it, the sandbox alone decides
+    forbid      commands that are refused, besides those that make no sense in a sandbox
+    bounds      time, memory, processes and file size of one call
+    network     lets commands reach public hosts by HTTP and HTTPS
+    hide        files of the workspace that commands can't see
+    project     the folder that this one is a private copy of: commands see the copy at its path, with its environments
+    unsafe      runs commands also where there is no sandbox; they can then do everything that the user can
+    background  offers `start_command` too, whose command runs while the model goes on
     """
     place = SandboxSpec(Path(folder).resolve(), network=network, hide=hide, project=project)
     shell = ShellToolset(place, bounds, lambda line: explain_command_refusal(line, allow, forbid, network=network), unsafe=unsafe)
     name, words = "run_command" if flat else "bash", f"{DESCRIPTION} {ONLINE if network else OFFLINE}"
-    return FunctionToolset(
-        [tool(shell.command, name=name, description=words, effect="write", retry="once", sequential=True)], TOOLSET
-    )
+    tools = [tool(shell.command, name=name, description=words, effect="write", retry="once", sequential=True)]
+    if background:
+        words = f"{BACKGROUND_DESCRIPTION} {ONLINE if network else OFFLINE}"
+        tools.append(tool(shell.command, name=BACKGROUND, description=words, effect="write", retry="once", background=True))
+    return FunctionToolset(tools, TOOLSET)
 
 
 class ShellToolset:

@@ -1,0 +1,159 @@
+"""A coding session: the assistant in one folder, in a permission mode, with its changes, its task list and its plan.
+
+It has no user interface. `treadle code` and editors show it through `SessionView`, and hold conversations with
+`AssistantSession(coding.assistant, host)`; each run keeps its changes by its id, whichever process goes on with it.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle import Call, Limits, Preview, RunContext, Tool, ToolResult, Toolset, tool
+from treadle.assistant import Assistant, Host, settings_for
+from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
+from treadle.assistants.coding.prompts import SESSION, format_project_facts
+from treadle.assistants.coding.session_changes import SessionChanges
+from treadle.assistants.coding.tools import bounds_of, make_coding_toolset
+from treadle.toolsets import FunctionToolset, WrapperToolset
+from treadle.workspace import ToolChange, checkpointed, shell_tools
+
+UPDATE_TASKS = "update_tasks"
+MAX_ROUNDS = 100  # of one turn: a session is watched, and can be interrupted
+_SHELL = "run_command"
+
+
+class Task(Struct, frozen=True):
+    """A task of the list that the model keeps for the user."""
+
+    title: str
+    state: Literal["pending", "active", "done"] = "pending"
+
+
+class SessionView(Protocol):
+    """Shows what happens in a session besides the events of its run."""
+
+    def show_diff(self, diff: str) -> None:
+        """Show what a call changed, if the user hasn't seen it already to approve it."""
+        ...
+
+    def show_tasks(self, tasks: Sequence[Task]) -> None:
+        """Show the task list."""
+        ...
+
+    def show_mode(self, mode: Mode) -> None:
+        """Show the mode that applies from now on."""
+        ...
+
+
+class CodingSession:
+    """One user's session in the host's folder."""
+
+    def __init__(self, base: Assistant, host: Host, mode: Mode = "ask", view: SessionView | None = None) -> None:
+        self.folder = host.workspace
+        self.state = ModeState(mode, None if view is None else view.show_mode)
+        self.tasks: tuple[Task, ...] = ()
+        self._host = host
+        self._view = view
+        self._settings = settings_for(self.folder)
+        commands = self._settings.commands
+        self.is_sandboxed = commands.sandbox
+        self.is_confined = commands.sandbox and not commands.network
+        has_tools = commands.sandbox or not host.shared  # what the owner allows themselves they don't allow others
+        coding = make_coding_toolset("build", self.folder, self._settings, flat=True, background=True) if has_tools else None
+        self._coding = None if coding is None else _SessionToolset(coding, self)
+        self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
+        self.assistant = replace(base, configure=None, **self.configure())
+
+    def configure(self) -> Mapping[str, Any]:
+        """Return what makes the assistant this session's: policy, tools, instructions and limits."""
+        return {
+            "policy": ModePolicy(self.state, confined=self.is_confined),
+            "toolsets": self._make_toolsets,
+            "instructions": self._build_instructions,
+            "limits": Limits(rounds=MAX_ROUNDS),
+            "parts": {"priced": True},
+        }
+
+    def _make_toolsets(self, _: Host) -> Sequence[Toolset]:
+        return (self._own,) if self._coding is None else (self._coding, self._own)
+
+    def _build_instructions(self, _: RunContext[Any]) -> str:
+        project = self._settings.project
+        about = format_project_facts(tuple(project.facts), project.instructions)
+        return "\n\n".join(filter(None, (SESSION, self.state.instructions, about)))
+
+    def accepts(self, name: str) -> bool:
+        """Return whether the mode `accept-edits` lets calls of a tool run."""
+        found = next((each for each in self._tools() if each.name == name), None)
+        if found is None or found.effect == "read":
+            return False
+        return found.toolset == "workspace" or (found.toolset == "shell" and self.is_confined)
+
+    def _tools(self) -> Sequence[Tool]:
+        return () if self._coding is None else self._coding.tools()
+
+    # changes
+
+    def changes(self, run_id: str) -> SessionChanges:
+        """Return the changes of a run of this session."""
+        return SessionChanges(self.folder, self._host.home.folder, run_id)
+
+    async def note_change(self, changes: SessionChanges, change: ToolChange) -> None:
+        """Record a change, and show it if the user hasn't approved it with its diff."""
+        changes.record(change)
+        if self._view is not None and change.paths and not change.previewed:
+            self._view.show_diff(await changes.checkpoints.diff(change.before, change.after, change.paths))
+
+    async def run_shell_line(self, line: str) -> str:
+        """Run a command of the user's own in the sandbox, and return how it ended with its output."""
+        commands = self._settings.commands
+        shell = shell_tools(
+            self.folder, flat=True, bounds=bounds_of(self._settings), network=commands.network, unsafe=not commands.sandbox
+        )
+        async with shell:
+            return str(await shell.call(Call("", _SHELL, {"command": line}), RunContext()))
+
+    # the model's own tools
+
+    async def update_tasks(self, tasks: list[Task]) -> ToolResult:
+        """Keep the list of tasks that the user sees. Give the whole list each time; for work of three steps or more.
+
+        :param tasks: every task with its state: pending, active or done
+        """
+        self.tasks = tuple(tasks)
+        if self._view is not None:
+            self._view.show_tasks(self.tasks)
+        done = sum(task.state == "done" for task in tasks)
+        return ToolResult(f"{done} of {len(tasks)} tasks are done.", {"tasks": list(tasks)})
+
+    async def propose_plan(self, steps: list[str]) -> ToolResult:
+        """Ask the user to approve your plan. Only in plan mode; then the plan is carried out.
+
+        :param steps: what will be done, one step each, with the files that it changes
+        """
+        mode = self.state.leave_plan()
+        words = f"The user approved the plan. {MODES[mode].instructions} Carry the plan out now."
+        return ToolResult(words, {"mode": mode, "steps": list(steps)})
+
+    def _make_plan_tool(self) -> Any:
+        def preview(steps: list[str]) -> Preview:
+            return Preview("\n".join([f"{number}. {step}" for number, step in enumerate(steps, 1)]))
+
+        return tool(self.propose_plan, name=PROPOSE_PLAN, retry="idempotent", preview=preview, sequential=True)
+
+
+class _SessionToolset(WrapperToolset):
+    """The coding tools, with a checkpoint before and after each change, which belongs to the run that made it."""
+
+    def __init__(self, inner: Toolset, session: CodingSession) -> None:
+        super().__init__(inner, lambda each: each)
+        self._checked = inner
+        self._session = session
+
+    async def for_run(self, context: RunContext[Any]) -> Toolset:
+        """Return the tools of one run."""
+        changes = self._session.changes(context.run_id)
+        return checkpointed(self._checked, changes.checkpoints, partial(self._session.note_change, changes))

@@ -1,0 +1,110 @@
+"""Changes of a coding session: what each call changed, with the checkpoints around it; shown as a diff, and undone exactly.
+
+They are stored with the run, under the home: a session that is continued in another process undoes what it did before.
+"""
+
+import os
+import re
+import shutil
+from asyncio import to_thread
+from collections.abc import Collection
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle import Home
+from treadle.errors import TreadleError
+from treadle.workspace import ChangedSince, CheckpointChange, Checkpoints, ToolChange
+
+FOLDER = "sessions"  # in the home
+_CHANGES_FILE = "changes.json"
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+def session_folder(home: Path, run_id: str) -> Path:
+    """Return where a run's changes are stored. An id that can't be a file's name, which only programs give, stands for its hash."""
+    return home / FOLDER / (run_id if _FILE_NAME.fullmatch(run_id) else sha256(run_id.encode()).hexdigest())
+
+
+class UndoneChange(Struct, frozen=True):
+    """A change that was undone: the tool that had made it, and what was restored."""
+
+    tool: str
+    restored: tuple[CheckpointChange, ...]
+
+
+class SessionChanges:
+    """The changes that one run made in a folder, the oldest first."""
+
+    def __init__(self, folder: Path, home: Path, run_id: str) -> None:
+        self._store = session_folder(home, run_id)
+        self.checkpoints = Checkpoints(folder, self._store / "checkpoints")
+
+    def load(self) -> list[ToolChange]:
+        """Return the changes that are recorded; those that were undone no longer are."""
+        try:
+            return msgspec.json.decode((self._store / _CHANGES_FILE).read_bytes(), type=list[ToolChange])
+        except FileNotFoundError:
+            return []
+        except (OSError, msgspec.DecodeError) as error:
+            raise TreadleError(f"The session's changes can't be read, so nothing can be undone: {error}") from error
+
+    def record(self, change: ToolChange) -> None:
+        """Record a change before its call runs and, completed, after it. One that changed no file is dropped.
+
+        A change that was never completed, because its process ended, ends where the next one begins.
+        """
+        before = [each for each in self.load() if each.call_id != change.call_id]
+        if not change.after:
+            before = [each if each.after else replace(each, after=change.before) for each in before]
+        self._save([*before, change] if change.paths or not change.after else before)
+
+    async def undo(self, steps: int = 1, *, force: bool = False) -> list[UndoneChange]:
+        """Undo the last changes, the latest first. Raises `ChangedSince` for a file that was changed since by something else.
+
+        What was undone before that stays undone.
+        """
+        undone: list[UndoneChange] = []
+        while len(undone) < steps and (changes := self.load()):
+            change = await self._completed(changes[-1])
+            if change.paths:
+                restored = await self.checkpoints.restore(change.before, expected=change.after, paths=change.paths, force=force)
+                undone.append(UndoneChange(change.tool, restored))
+            self._save(changes[:-1])
+        return undone
+
+    async def _completed(self, change: ToolChange) -> ToolChange:
+        """Return a change with its end and its files, which are missing where a process ended in the middle of it."""
+        if change.paths:
+            return change
+        after = change.after or await self.checkpoints.take("after an interrupted call")
+        changed = await self.checkpoints.changes(change.before, after) if after != change.before else ()
+        return replace(change, after=after, paths=tuple(path for each in changed for path in (each.was, each.path) if path))
+
+    async def diff(self) -> str:
+        """Return the difference between the files before the session's first change and now, of the files that it changed."""
+        changes = [await self._completed(change) for change in self.load()]
+        paths = dict.fromkeys(path for change in changes for path in change.paths)
+        return await self.checkpoints.diff(changes[0].before, None, tuple(paths)) if paths else ""
+
+    def _save(self, changes: list[ToolChange]) -> None:
+        self._store.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self._store / _CHANGES_FILE
+        part = path.with_name(f"{path.name}.part")
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(changes))
+        part.replace(path)
+
+
+async def erase_sessions(home: Home, run_ids: Collection[str]) -> None:
+    """Delete what is stored of these runs' changes. The files that they changed stay as they are."""
+    for run_id in run_ids:
+        folder = session_folder(home.folder, run_id)
+        if folder.is_dir():
+            await to_thread(shutil.rmtree, folder)
+
+
+__all__ = ["ChangedSince", "SessionChanges", "UndoneChange", "erase_sessions"]

@@ -1,0 +1,95 @@
+"""Mentions in a coding session: symbols with their source, images by path, and nothing that a file says."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from attachments import png
+from treadle.assistants.coding.mentions import (
+    MAX_LINES,
+    MAX_PLACES,
+    SymbolDefinition,
+    expand_session_mentions,
+    find_python_symbols,
+)
+
+CART = """\
+class Cart:
+    def total(self):
+        return 3
+
+
+def total(cart):
+    return cart.total()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "shop"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "cart.py").write_text(CART)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def expanded(folder: Path, text: str) -> tuple[str, list[str]]:
+    prompt = asyncio.run(expand_session_mentions(text, find_python_symbols(folder)))
+    return prompt.text, [each.name for each in prompt.attachments]
+
+
+def test_a_symbol_comes_with_its_source(folder: Path):
+    said, _ = expanded(folder, "why is @Cart.total wrong?")
+    assert said == (
+        "why is @Cart.total wrong?\n\n"
+        '<symbol name="Cart.total" file="src/cart.py" lines="2-3">\n    def total(self):\n        return 3\n</symbol>'
+    )
+
+
+def test_an_exact_name_comes_before_the_methods_of_that_name(folder: Path):
+    found = asyncio.run(find_python_symbols(folder)("total"))
+    assert [(each.name, each.start) for each in found] == [("total", 6), ("Cart.total", 2)]
+
+
+@pytest.mark.parametrize("text", ["@nothing here", "ann@example.org", "mail @ann", r"\@Cart", "@Cart/x/", "a decorator: @property"])
+def test_what_is_no_symbol_stays_as_it_is_typed(folder: Path, text: str):
+    (folder / "Cart").mkdir()
+    (folder / "Cart" / "x").mkdir()
+    if "/" in text:
+        text = "Cart/x"
+    assert expanded(folder, text)[0] == text.replace(r"\@", "@")
+
+
+def test_a_file_comes_before_a_symbol_and_its_words_mention_nothing(folder: Path):
+    (folder / "Cart").write_text("see @total and /etc/shot.png\n")
+    said, images = expanded(folder, "look at @Cart")
+    assert said.count("<symbol") == 0
+    assert '<file name="Cart">' in said
+    assert images == []
+
+
+def test_images_are_sent_by_their_paths(folder: Path, tmp_path: Path):
+    (folder / "shot.png").write_bytes(png())
+    (tmp_path / "my shot.PNG").write_bytes(png())
+    (folder / "fake.png").write_text("no image")
+    escaped = str(tmp_path / "my shot.PNG").replace(" ", "\\ ")
+    said, images = expanded(folder, f"compare shot.png, {escaped}, fake.png and gone.png")
+    assert images == ["shot.png", "my shot.PNG"]
+    assert said.startswith("compare shot.png")
+
+
+def test_an_image_that_is_mentioned_is_sent_once(folder: Path):
+    (folder / "shot.png").write_bytes(png())
+    assert expanded(folder, "look at @shot.png")[1] == ["shot.png"]
+
+
+def test_long_and_many_definitions_are_shortened():
+    long = SymbolDefinition("a.py", "f", 1, 500, "\n".join(["x"] * 500))
+
+    async def find(name: str) -> list[SymbolDefinition]:
+        return [long] * 9
+
+    said = asyncio.run(expand_session_mentions("@f", find)).text
+    assert said.count("<symbol") == MAX_PLACES
+    assert said.count(f"[{500 - MAX_LINES} more lines]") == MAX_PLACES

@@ -1,0 +1,138 @@
+"""`treadle code` on the screen of a real terminal multiplexer: the main flow, a resized and a narrow window, no colour, Ctrl-C."""
+
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.running import PATIENCE, asks, command, environment, script
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux isn't installed")
+
+SHOP = "def price(count):\n    return count * 3 + 1\n"
+READ = ("read_file", {"path": "shop.py"})
+FIX = ("replace_text", {"path": "shop.py", "old": " + 1", "new": ""})
+TASKS = ("update_tasks", {"tasks": [{"title": "Fix the price", "state": "active"}, {"title": "Run the tests"}]})
+
+
+class Tmux:
+    """A window of a tmux server of its own."""
+
+    def __init__(self, home: Path, folder: Path, *args: str, columns: int = 80, rows: int = 24, **env: str) -> None:
+        self._socket = str(home / "tmux")
+        given = environment(home, **env)
+        words = ["env", "-i", *[f"{name}={value}" for name, value in given.items()], "TERM=screen", *command(*args)]
+        size = ("-x", str(columns), "-y", str(rows))
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-s", "s", *size, "-c", str(folder), f"exec {shlex.join(words)}")
+
+    def _tmux(self, *words: str) -> str:
+        return subprocess.run(["tmux", "-S", self._socket, *words], check=True, capture_output=True, text=True).stdout
+
+    def keys(self, *names: str) -> None:
+        self._tmux("send-keys", "-t", "s", *names)
+
+    def type(self, text: str) -> None:
+        self._tmux("send-keys", "-t", "s", "-l", text)
+        self.keys("Enter")
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._tmux("resize-window", "-t", "s", "-x", str(columns), "-y", str(rows))
+
+    def screen(self, *, raw: bool = False) -> str:
+        return self._tmux("capture-pane", "-p", "-t", "s", "-S", "-200", *(("-e",) if raw else ()))
+
+    def seen(self, *words: str, last: str = "") -> str:
+        """Wait until the words are on the screen, and `last` begins its last line; the screen."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            screen = self.screen()
+            lines = [line for line in screen.splitlines() if line.strip()]
+            if all(each in screen for each in words) and (not last or (lines and lines[-1].startswith(last))):
+                return screen
+            assert time.monotonic() < deadline, f"{words} and then {last!r} weren't seen on:\n{screen}"
+            time.sleep(0.05)
+
+    def is_over(self) -> bool:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if subprocess.run(["tmux", "-S", self._socket, "has-session", "-t", "s"], capture_output=True, check=False).returncode:
+                return True
+            time.sleep(0.05)
+        return False
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False)
+
+
+@pytest.fixture
+def folder(home: Path) -> Path:
+    folder = home / "shop"
+    folder.mkdir()
+    (folder / "shop.py").write_text(SHOP)
+    return folder
+
+
+@pytest.fixture
+def windows() -> Iterator[list[Tmux]]:
+    opened: list[Tmux] = []
+    yield opened
+    for each in opened:
+        each.close()
+
+
+def test_the_main_flow(home, folder, windows):
+    model = script(home, asks(TASKS, READ), asks(FIX), "Fixed.")
+    windows.append(window := Tmux(home, folder, "code", "-m", model))
+    window.seen("need your approval", last="ask>")
+    window.type("fix it")
+    window.seen("[>] Fix the price", "[ ] Run the tests", "-    return count * 3 + 1", "Run it?")
+    window.type("y")
+    window.seen("Fixed.", last="ask>")
+    window.keys("BTab")
+    window.seen(last="accept-edits>")
+    window.type("/undo")
+    window.seen("Put back: shop.py", last="accept-edits>")
+    assert (folder / "shop.py").read_text() == SHOP
+    window.keys("C-c")
+    assert window.is_over()
+
+
+def test_a_narrow_window_that_is_resized(home, folder, windows):
+    model = script(home, asks(READ), asks(FIX), "Fixed, in the one line where it had been wrong all the time.")
+    windows.append(window := Tmux(home, folder, "code", "-m", model, columns=32, rows=20))
+    screen = window.seen(last="ask>")
+    assert max(map(len, screen.splitlines())) <= 32
+    window.resize(100, 30)
+    window.type("fix it")
+    window.seen("Run it?")
+    window.resize(40, 20)
+    window.type("s")
+    screen = window.seen("Fixed, in the one line", last="accept-edits>")
+    assert max(map(len, screen.splitlines())) <= 40
+    window.type("/quit")
+    assert window.is_over()
+
+
+def test_without_colour(home, folder, windows):
+    model = script(home, asks(READ), asks(FIX), "Fixed.")
+    windows.append(window := Tmux(home, folder, "code", "--mode", "accept-edits", "-m", model, NO_COLOR="1"))
+    window.seen(last="accept-edits>")
+    window.type("fix it")
+    window.seen("-    return count * 3 + 1", "Fixed.", last="accept-edits>")
+    assert "\x1b[3" not in window.screen(raw=True)
+    window.type("/quit")
+    assert window.is_over()
+
+
+def test_ctrl_c_at_an_approval(home, folder, windows):
+    windows.append(window := Tmux(home, folder, "code", "-m", script(home, asks(READ), asks(FIX), "Fixed."), "fix it"))
+    window.seen("Run it?")
+    window.keys("C-c")
+    window.seen(last="ask>")
+    assert (folder / "shop.py").read_text() == SHOP
+    window.keys("C-d")
+    assert window.is_over()
