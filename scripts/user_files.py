@@ -33,7 +33,7 @@ MAY = {
     "assistants/reading/debug_report.py": "writes its own reports",
     "server/demo/": "samples and recordings that come with the package, and a folder of Treadle's own",
     "server/login.py": "a page that comes with the package",
-    "server/mcp/stdio.py": "a device of the system",
+    "server/stdio_lines.py": "a device of the system",
     "server/metrics.py": "what the system says of this process",
     "server/pages.py": "pages that come with the package",
     "server/runs/recovery.py": "its own lock, in Treadle's own folder",

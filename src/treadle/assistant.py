@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treadle.jobs.store import Job, Jobs
     from treadle.plugins.assistant import Assistant, Command, Host, Panel, Terminal, lazy_import
     from treadle.plugins.assistants import assistant_agent, configured_agent, list_assistants
+    from treadle.plugins.editor_session import EditorSession, SessionCommand, SessionCommandResult, SessionMode, SessionTask
     from treadle.plugins.mcp_servers import mcp_toolsets
     from treadle.plugins.models import model_spec
     from treadle.plugins.prompts import TypedPrompt, expand_mentions, prompt_from_words, read_piped_text, read_typed_prompt
@@ -35,6 +36,7 @@ _HOMES = {
     "ChatExtension": "treadle.agent.talk",
     "Command": "treadle.plugins.assistant",
     "ContextNotFound": "treadle.core.errors",
+    "EditorSession": "treadle.plugins.editor_session",
     "Host": "treadle.plugins.assistant",
     "Job": "treadle.jobs.store",
     "JobContext": "treadle.jobs.execution",
@@ -44,7 +46,11 @@ _HOMES = {
     "Panel": "treadle.plugins.assistant",
     "Rule": "treadle.guard.rules",
     "RulePolicy": "treadle.guard.rules",
+    "SessionCommand": "treadle.plugins.editor_session",
+    "SessionCommandResult": "treadle.plugins.editor_session",
+    "SessionMode": "treadle.plugins.editor_session",
     "SessionReply": "treadle.agent.session",
+    "SessionTask": "treadle.plugins.editor_session",
     "Settings": "treadle.settings.loader",
     "SharedResources": "treadle.agent.shared_resources",
     "Situation": "treadle.core.seams",
@@ -78,6 +84,7 @@ __all__ = [
     "ChatExtension",
     "Command",
     "ContextNotFound",
+    "EditorSession",
     "Host",
     "Job",
     "JobContext",
@@ -87,7 +94,11 @@ __all__ = [
     "Panel",
     "Rule",
     "RulePolicy",
+    "SessionCommand",
+    "SessionCommandResult",
+    "SessionMode",
     "SessionReply",
+    "SessionTask",
     "Settings",
     "SharedResources",
     "Situation",

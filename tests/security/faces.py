@@ -4,6 +4,7 @@ Used by `test_paths`, `test_races` and `test_special_files`. An attempt has succ
 """
 
 import asyncio
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from urllib.parse import quote_from_bytes
 
 import httpx
 
+from server.acp.editor import connected
 from server.running import host
 from treadle.assistants.reading import assistant
 from treadle.assistants.reading.tools import build_reading_toolset
@@ -21,6 +23,7 @@ from treadle.core.errors import ToolProblem, TreadleError
 from treadle.core.media import Document
 from treadle.files import Workspace, read_named
 from treadle.files.named_files import head_of
+from treadle.models.scripted import ScriptedCall, ScriptedReply
 from treadle.retrieval.readers import UnreadableDocument
 from treadle.retrieval.source_files import SourceFile, read_source
 from treadle.server.app import create_app
@@ -73,6 +76,22 @@ def reading_route(folder: Path, path: str) -> str:
     return answer.json()["text"] if answer.status_code == 200 else f"problem: {answer.text}"
 
 
+def editor(folder: Path, path: str) -> str:
+    """A model's `read_file` in a session of an editor: all that the editor is sent about it."""
+
+    async def ask() -> str:
+        read = ScriptedReply(calls=(ScriptedCall("read_file", json.dumps({"path": path})),))
+        async with connected(folder, read, "Done.") as desk:
+            await desk.open()
+            await desk.say("Read it.")
+            (call,) = desk.editor.calls().values()
+            assert SECRET not in desk.editor.text()
+            text = "".join([part["content"]["text"] for part in call["content"]])
+            return text if call["status"] == "completed" else f"problem: {text}"
+
+    return asyncio.run(ask())
+
+
 FACES: dict[str, Face] = {
     "workspace": _problems(lambda folder, path: Workspace(folder).read_bytes(path)),
     "workspace without openat2": _problems(lambda folder, path: Workspace(folder, links=False).read_bytes(path)),
@@ -81,6 +100,7 @@ FACES: dict[str, Face] = {
         lambda folder, path: _tool(build_reading_toolset(folder), "refer_to_source_code", path=path, start_line=1, end_line=1)
     ),
     "reading route": reading_route,
+    "editor": editor,
 }
 """Those that take a path in a folder."""
 

@@ -36,6 +36,7 @@ EXTRAS = {
     "server": ("starlette", "uvicorn"),
     "local": ("xllamacpp",),
     "mcp": ("mcp",),
+    "acp": ("acp",),
     "retrieval": ("numpy", "wordllama"),
     "cluster": ("psycopg", "dbos"),
 }

@@ -395,7 +395,7 @@ def _models_probe_options(action: CommandParser) -> None:
     _quiet_option(action.add_argument)
 
 
-# the MCP server; the HTTP server is in `server_options`
+# the MCP server and the agent of editors; the HTTP server is in `server_options`
 
 
 def _mcp_options(command: CommandParser) -> None:
@@ -407,6 +407,13 @@ def _mcp_options(command: CommandParser) -> None:
     _journal_options(command.add_argument)
     _tools_options(command)
     _policy_options(command)
+
+
+def _acp_options(command: CommandParser) -> None:
+    _assistant_options(command.add_argument, "the assistant that answers (default: coding)")
+    add_model_options(command.add_argument)
+    add_dialect_option(command.add_argument)
+    command.add_argument("--user", help="the user on whose behalf to act")
 
 
 # backups
@@ -564,6 +571,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     ("retention", "list data older than [retention] allows, or delete it", "Only finished runs and jobs.", _retention_options),
     ("mcp", "serve tools to other programs over MCP", "On stdin and stdout, until the client disconnects.", _mcp_options),
+    ("acp", "use an assistant in an editor, over ACP", "On stdin and stdout, until the editor disconnects.", _acp_options),
     ("plugins", "list what installed packages provide", "", _json_option),
     ("help", "show the help of a command", "`treadle help environment` lists variables and exit codes.", _help_options),
     ("completion", "print a shell's completion script", "`source <(treadle completion bash)` uses it.", _completion_options),

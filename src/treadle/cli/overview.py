@@ -49,7 +49,7 @@ GROUPS: tuple[Group, ...] = (
         (
             ("models", "list providers and local models, download one"),
             ("tool", "list tools, show one, or call one by hand"),
-            ("mcp", "serve tools to other programs over MCP"),
+            ("acp, mcp", "use an assistant in an editor; serve tools over MCP"),
             ("parse", "parse a model's reply from stdin"),
             ("plugins", "list what installed packages provide"),
         ),

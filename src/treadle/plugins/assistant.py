@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from treadle.agent.agent import Agent
     from treadle.agent.session import AssistantSession
     from treadle.agent.talk import AssistantChat
+    from treadle.core.entries import Entry
     from treadle.core.messages import Message
     from treadle.engine.result import RunResult
     from treadle.home import Home  # its stores take longer to import than all of this
     from treadle.jobs.execution import JobKind
     from treadle.models.calling.guided import FixedPlan, Plan
+    from treadle.plugins.editor_session import EditorSession, OnMode
     from treadle.settings.schema import Settings
 
 
@@ -203,6 +205,8 @@ class Assistant(Struct, frozen=True):
     reply         returns data that accompanies an answer, such as citations; called for every finished turn, perhaps more than
                   once, so storing it must be idempotent
     erase         deletes its own data about runs, by their ids, when those are deleted
+    session       returns what it adds to a session in an editor; given the entries of the run so far, and a callback that is
+                  called with the name of each new mode
     project       whether it works on the project in the host's folder: its model reads the project's guide and skills
     questions     example questions for new users
     routes        creates its HTTP routes (Starlette's), at the paths they declare
@@ -233,6 +237,7 @@ class Assistant(Struct, frozen=True):
     begin: "Callable[[Host, str, str], Awaitable[Sequence[Message]]] | None" = None
     reply: "Callable[[Host, RunResult[Any]], Awaitable[Any]] | None" = None
     erase: "Callable[[Home, Collection[str]], Awaitable[None]] | None" = None
+    session: "Callable[[Host, OnMode, Sequence[Entry]], EditorSession] | None" = None
 
     def configured(self, host: Host) -> "Assistant":
         """Return the assistant with what depends on the host."""

@@ -45,7 +45,7 @@ def read_typed_prompt(words: Sequence[str], *, required: bool = True) -> TypedPr
         text = " ".join([part.text for part in parts])
     else:
         parts = [expand_mentions(" ".join(words)), piped]
-        text = f"{parts[0].text}{_format_block('stdin', piped.text)}"
+        text = f"{parts[0].text}{format_block('stdin', piped.text)}"
     attachments = tuple([each for part in parts for each in part.attachments])
     if required and not text.strip():
         raise BadPrompt("The prompt is empty: type it, or pipe it to the command.")
@@ -76,11 +76,12 @@ def expand_mentions(text: str) -> TypedPrompt:
         if name and name not in found:
             found[name] = _make_prompt(name, _read_mentioned(name))
     shown = _MENTION.sub(lambda mention: mention[0].removeprefix("\\"), text)
-    blocks = "".join([_format_block("file", part.text, name) for name, part in found.items()])
+    blocks = "".join([format_block("file", part.text, name) for name, part in found.items()])
     return TypedPrompt(shown + blocks, tuple([each for part in found.values() for each in part.attachments]))
 
 
-def _format_block(tag: str, text: str, name: str = "") -> str:
+def format_block(tag: str, text: str, name: str = "") -> str:
+    """Return a text as a part of a prompt, between marks that say what it is; empty where it is blank."""
     about = f' name="{name}"' if name else ""
     return f"\n\n<{tag}{about}>\n{text.rstrip()}\n</{tag}>" if text.strip() else ""
 

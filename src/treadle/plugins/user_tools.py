@@ -52,7 +52,7 @@ def load_user_tools(settings: Settings, assistant: str, home: Path) -> UserTools
             if _applies_to(said.assistants, assistant)
             for tool in _python_tools(name, settings)
         ],
-        *[_label_toolset(toolset, f"mcp.{name}") for name, toolset in zip(servers, toolsets, strict=True)],
+        *[label_toolset(toolset, f"mcp.{name}") for name, toolset in zip(servers, toolsets, strict=True)],
         *[_openapi_toolset(name, settings) for name in apis],
     ]
     used = [value for said in servers.values() for value in (*said.env.values(), *said.headers.values())]
@@ -61,7 +61,8 @@ def load_user_tools(settings: Settings, assistant: str, home: Path) -> UserTools
     return UserTools(tuple(tools), tuple([secret for secret in (*referenced_values(used), *credentials) if secret]))
 
 
-def _label_toolset(toolset: Toolset, label: str) -> Toolset:
+def label_toolset(toolset: Toolset, label: str) -> Toolset:
+    """Return a toolset under another name, so that no rule about a toolset of its own name applies to its tools."""
     return WrapperToolset(toolset, lambda tool: replace(tool, toolset=label))
 
 

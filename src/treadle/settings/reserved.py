@@ -38,6 +38,7 @@ COMMANDS = (
     "restore",
     "retention",
     "mcp",
+    "acp",
     "plugins",
     "help",
     "completion",

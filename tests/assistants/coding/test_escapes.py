@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assistants.coding.stage import git, needs_git
+from server.acp.editor import connected
 from treadle import Answer
 from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession
@@ -31,7 +32,10 @@ GIT_ARGUMENTS = {"add": "files", "commit": "message", "create_branch": "branch"}
 
 
 class World:
-    """A workspace, and what lies outside of it. `face` is how a model gets at it: by a job, or by a session that accepts edits."""
+    """A workspace, and what lies outside of it.
+
+    `face` is how a model gets at it: by a job, by a session that accepts edits, or by one in an editor.
+    """
 
     def __init__(self, place: Path, face: str = "job") -> None:
         self.place, self.face = place, face
@@ -47,6 +51,8 @@ class World:
         """What came back from these calls, made by a model in one run."""
         if self.face == "session":
             return self._tried_in_a_session(*[flat(*call) for call in calls])
+        if self.face == "editor":
+            return asyncio.run(self._tried_in_an_editor(*[flat(*call) for call in calls]))
         tools = make_coding_toolset("build", self.folder, settings, flat=False)
         replies = [ScriptedReply(calls=(ScriptedCall(name, arguments),)) for name, arguments in calls]
         agent = Agent(Scripted(*replies, "Done."), toolsets=[tools], policy=coding_rules("build", leaves=False))
@@ -65,6 +71,21 @@ class World:
         finally:
             close_home(home)
         return [record.result for record in result.calls if record.result is not None]
+
+    async def _tried_in_an_editor(self, *calls: tuple[str, dict[str, Any]]) -> list[Result]:
+        """What the editor showed of the calls, diffs included; the results are those of its last updates."""
+        replies = [ScriptedReply(calls=(ScriptedCall(name, arguments),)) for name, arguments in calls]
+        async with connected(self.folder, *replies, "Done.") as desk:
+            await desk.open()
+            await desk.agent.set_session_mode(desk.session_id, "accept-edits")
+            await desk.say("Get out.")
+            assert SECRET not in "".join([update.model_dump_json() for _, update in desk.editor.updates])
+            assert SECRET not in "".join([call.model_dump_json() for call, _ in desk.editor.asked])
+            shown = desk.editor.calls().values()
+        return [
+            Result(call["tool_call_id"], call["title"], str(call["content"]), "raised" if call["status"] == "failed" else None)
+            for call in shown
+        ]
 
     def bash(self, *commands: str, **how: Any) -> Result:
         """What came back from the last of these commands."""
@@ -94,7 +115,7 @@ def flat(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             raise AssertionError(other)
 
 
-@pytest.fixture(params=["job", "session"])
+@pytest.fixture(params=["job", "session", "editor"])
 def world(tmp_path: Path, request: pytest.FixtureRequest) -> World:
     return World(tmp_path, request.param)
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.server.compat.answer import SEPARATOR
-from treadle.server.compat.live_turn import StreamedText
+from treadle.server.compat.streamed_text import StreamedText
 
 PIECES = st.lists(st.text("ab ", min_size=1, max_size=3), max_size=6)
 

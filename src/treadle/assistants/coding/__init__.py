@@ -119,4 +119,5 @@ assistant = Assistant(
     work=_load_job_kinds,
     settings=CodingSettings,
     erase=lazy_import("treadle.assistants.coding.session_changes:erase_sessions"),
+    session=lazy_import("treadle.assistants.coding.editor_session:open_editor_session"),
 )

@@ -14,8 +14,9 @@ from treadle.core.seams import Watcher
 from treadle.engine.result import RunResult
 from treadle.routes.streaming import UNEXPECTED_ERROR
 from treadle.server.compat.agents import TurnAgent
-from treadle.server.compat.answer import SEPARATOR, CompatAnswer, answer_id, build_answer
+from treadle.server.compat.answer import CompatAnswer, answer_id, build_answer
 from treadle.server.compat.errors import CompatError, compat_error_from, model_error_from
+from treadle.server.compat.streamed_text import StreamedText
 
 RunCoroutine = Coroutine[Any, Any, RunResult[Any]]
 StartRun = Callable[[Watcher], RunCoroutine]
@@ -138,44 +139,3 @@ class CompatTurn:
         if not await self._worker.agent.cancel(self.run_id):
             self.task.cancel()
         await asyncio.wait([self.task])
-
-
-class StreamedText:
-    """The text of one turn, reply by reply."""
-
-    def __init__(self) -> None:
-        self._has_words = False  # of any reply
-        self._said = ""  # of the reply under way, as listeners have it
-        self._heard = 0  # characters of it that were said before, and are now said again
-        self._is_again = False  # whether the next request is another try
-
-    def asked(self) -> None:
-        """Start a request: what comes is another reply, or a retry of the same one."""
-        if not self._is_again:
-            self._said = ""
-        self._heard, self._is_again = 0, False
-
-    def failed(self) -> None:
-        """Mark the next reply as a retry."""
-        self._is_again = True
-
-    def told(self, text: str) -> str:
-        """Return what to send for a piece of the reply: empty, where it was sent already."""
-        said, at = self._said, self._heard
-        if at >= len(said):
-            return self._add(text)
-        if said.startswith(text, at):
-            self._heard += len(text)
-            return ""
-        if text.startswith(said[at:]):
-            return self._add(text[len(said) - at :])
-        self._said = ""
-        return self._add(said[:at] + text)
-
-    def _add(self, text: str) -> str:
-        """Add to the reply; its first text comes after a gap if there was another before."""
-        gap = SEPARATOR if not self._said and self._has_words and text else ""
-        self._said += text
-        self._heard = len(self._said)
-        self._has_words = self._has_words or bool(text)
-        return gap + text

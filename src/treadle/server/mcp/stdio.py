@@ -1,13 +1,10 @@
-"""The process's stdin and stdout as the transport to one client. Other writes to stdout are redirected to stderr.
+"""The process's stdin and stdout as the transport to one client.
 
-Reading and writing are done in daemon threads, which don't keep the process alive; the SDK's own reader would until
-the client sends more.
+Lines are read and written by `stdio_lines`: the SDK's own reader would keep the process alive until the client sends more.
 """
 
-import os
-import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import cast
 
 import anyio
@@ -16,24 +13,19 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
-from treadle.toolsets.threads import ThreadPool
+from treadle.server.stdio_lines import StdioLines, claim_stdio_lines
 
-CHUNK_SIZE = 64 * 1024  # bytes
 FLUSH_TIMEOUT = 1.0  # seconds in which what was said last has to be taken
 
 ReadStream = MemoryObjectReceiveStream[SessionMessage | Exception]
 WriteStream = MemoryObjectSendStream[SessionMessage]
 
-_threads = ThreadPool()
-
 
 class StdioTransport:
-    """Two file descriptors: what the client writes, and what it reads."""
+    """The lines of the client as the streams of the SDK."""
 
-    def __init__(self, source: int, sink: int) -> None:
-        self._source = source
-        self._sink = sink
-        self._sending = anyio.Lock()
+    def __init__(self, lines: StdioLines) -> None:
+        self._lines = lines
 
     @asynccontextmanager
     async def streams(self) -> AsyncGenerator[tuple[ReadStream, WriteStream]]:
@@ -54,13 +46,10 @@ class StdioTransport:
                 tasks.cancel_scope.cancel()
 
     async def _read(self, hearing: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        rest = b""
         with suppress(OSError, anyio.BrokenResourceError):
-            async with hearing:
-                while piece := await _threads.run(os.read, (self._source, CHUNK_SIZE), {}):
-                    *lines, rest = (rest + piece).split(b"\n")
-                    for line in filter(bytes.strip, lines):
-                        await self._receive_line(line, hearing)
+            async with hearing, aclosing(self._lines.read()) as lines:
+                async for line in lines:
+                    await self._receive_line(line, hearing)
 
     async def _receive_line(self, line: bytes, hearing: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         """Pass a message on. An invalid one is answered here: the SDK would drop it, and the client would wait for a response."""
@@ -79,9 +68,7 @@ class StdioTransport:
         written.set()
 
     async def _send(self, message: JSONRPCMessage) -> None:
-        line = message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
-        async with self._sending:  # lines of two tasks must not mix
-            await _threads.run(_write_all, (self._sink, line.encode()), {})
+        await self._lines.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
 
 
 def _parse_error(line: bytes) -> JSONRPCError:
@@ -101,20 +88,6 @@ def _json_rpc_error(number: int | str | None, code: int, message: str) -> JSONRP
     return JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))
 
 
-def _write_all(sink: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(sink, data) :]
-
-
 def claim_stdio() -> StdioTransport:
     """Claim stdin and stdout for the transport: other output goes to stderr, and other readers find an end of file."""
-    sys.stdout.flush()
-    wire = StdioTransport(os.dup(0), os.dup(1))
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # there is no stderr
-        os.dup2(nothing, 1)
-    os.close(nothing)
-    return wire
+    return StdioTransport(claim_stdio_lines())

@@ -42,7 +42,7 @@ from treadle.server.limits import RunLimiter, RunSlot, reserve_slot
 from treadle.server.metrics import ServerMetrics
 from treadle.server.models import ModelCatalog
 from treadle.server.runs.events import PersonSaid, to_plain_data
-from treadle.server.runs.journal_stream import find_opened, read_journals, read_run_entries
+from treadle.server.runs.journals import find_opened, read_journals, read_run_entries
 from treadle.server.runs.live_turns import LiveTurns, PendingTurn, RunningTurn
 from treadle.server.runs.origin import RunOrigin, is_server_run, load_run_origin
 from treadle.server.runs.recovery import make_home_lock, wait_for_lock

@@ -11,33 +11,11 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from msgspec import Struct
 
-from treadle.core.entries import Entry, Opened
-from treadle.core.errors import RunNotFound
-from treadle.home import Home
+from treadle.core.entries import Entry
 from treadle.server.runs.events import StreamEvent, StreamReset, encode
+from treadle.server.runs.journals import read_journals
 from treadle.server.runs.live_turns import LiveTurns
 from treadle.server.runs.replay import all_events, events_from_journal
-
-
-async def read_run_entries(home: Home, run_id: str) -> list[Entry]:
-    """Return all entries of a run; raise `RunNotFound` where there is none."""
-    if not home.database.exists():
-        raise RunNotFound(f"There is no run {run_id} here.")
-    return await home.journal.read(run_id)
-
-
-async def read_journals(home: Home, run_id: str) -> dict[str, list[Entry]]:
-    """Return a run's entries, and those of all nested runs, at any depth."""
-    journals = {run_id: await read_run_entries(home, run_id)}
-    for child in await home.journal.children(run_id):
-        journals[child] = await home.journal.read(child)
-    return journals
-
-
-def find_opened(entries: Sequence[Entry]) -> Opened:
-    """Return the `Opened` entry of a run."""
-    return next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-
 
 CHUNK_BYTES = 64 * 1024  # bytes that are made ready at once; one event may have more
 HOLD_SECONDS = 2.0  # seconds for which a journal is held for a reader that doesn't read on

@@ -14,7 +14,7 @@ from treadle.routes import EVENTS, Accepted, Created, Returns, delete, get, post
 from treadle.server.jobs import assistant_job_path
 from treadle.server.runs.events import StreamEvent, mask_pending_approval
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
-from treadle.server.runs.journal_stream import read_journals
+from treadle.server.runs.journals import read_journals
 from treadle.server.runs.live_turns import RunningTurn
 from treadle.server.runs.replay import find_pending_approvals
 from treadle.server.runs.run_view import RunView, view_run
