@@ -19,6 +19,7 @@ OTHERS = frozenset(("owner.open", "self._runs.open", "service.open", "operation.
 WAYS = frozenset(("workspace", "_workspace", "Workspace"))  # what opens beneath a folder
 MAY = {
     "assistants/coding/context_log.py": "writes what a model was asked into a job's own folder",
+    "assistants/coding/review.py": "keeps the diff that is reviewed in a job's own folder",
     "assistants/coding/workspaces.py": "resolves the name of a folder, which `files.workspace_folders` then checks; opens nothing",
     "assistants/coding/sample.py": "writes a sample that comes with the package into a new folder",
     "assistants/coding/undo.py": "names the folder that the person is in",

@@ -8,6 +8,7 @@ import msgspec
 
 from treadle.assistant import Host, Job, JobKind, Jobs, Terminal, execute_job, model_spec, read_piped_text, settings_for
 from treadle.assistants.coding import job_report
+from treadle.assistants.coding.answers import FINDING_SEVERITIES, is_at_least
 from treadle.assistants.coding.inputs import (
     BuildInputs,
     DebugInputs,
@@ -31,17 +32,20 @@ def _words_arguments(parser: ArgumentParser, name: str, what: str) -> None:
     parser.add_argument("-d", "--description", "--symptoms", metavar="TEXT", default="", help=f"the same{_FILE_HELP}")
 
 
-def _common_arguments(parser: ArgumentParser) -> None:
+def _common_arguments(parser: ArgumentParser, *, sarif: bool = False) -> None:
     parser.add_argument("-C", "--workspace", metavar="FOLDER", default=".", help="the folder to work in (default: this one)")
-    _run_arguments(parser)
+    _run_arguments(parser, sarif=sarif)
 
 
-def _run_arguments(parser: ArgumentParser) -> None:
+def _run_arguments(parser: ArgumentParser, *, sarif: bool = False) -> None:
     parser.add_argument("--keep-context", action="store_true", help="write prompts and replies into the job's folder")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--direct", action="store_true", help="work in this process (the default)")
     where.add_argument("--detach", action="store_true", help="run in the background; `treadle jobs watch` shows it")
-    parser.add_argument("--json", action="store_true", help="print the job as JSON at the end")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print the job as JSON at the end")
+    if sarif:
+        output.add_argument("--sarif", action="store_true", help="print the findings as SARIF 2.1.0 at the end")
 
 
 def _publish_arguments(parser: ArgumentParser) -> None:
@@ -84,9 +88,11 @@ def add_review_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("branch", nargs="?", default="", metavar="BRANCH", help="the branch (default: uncommitted changes)")
     parser.add_argument("-b", "--branch", dest="named", default="", metavar="BRANCH", help="the same")
     parser.add_argument("--base", default="", metavar="BRANCH", help="the branch to compare with (default: the main branch)")
+    parser.add_argument("--since", default="", metavar="COMMIT", help="everything since a commit, committed or not")
     parser.add_argument("--diff", default="", metavar="TEXT", help=f"a diff instead{_FILE_HELP}")
     parser.add_argument("-d", "--description", default="", metavar="TEXT", help="the purpose of the change")
-    _common_arguments(parser)
+    parser.add_argument("--fail-on", choices=FINDING_SEVERITIES, help="exit with 1 if there is a finding this severe, or worse")
+    _common_arguments(parser, sarif=True)
 
 
 def add_triage_arguments(parser: ArgumentParser) -> None:
@@ -146,9 +152,13 @@ def follow_up_inputs(args: Namespace, kind: str, follows: str) -> BuildInputs | 
 def review_inputs(args: Namespace) -> ReviewInputs:
     """Return the job's inputs from the arguments."""
     branch, diff = args.named or args.branch, _read_text(args.diff)
-    return ReviewInputs(
-        branch, args.base, diff if branch else _join_piped(args, diff), _read_text(args.description), args.keep_context
-    )
+    if args.since and (branch or args.base or diff):
+        raise SettingsError("--since reviews everything since a commit: leave out the branch, --base and --diff.")
+    if args.detach and (args.sarif or args.fail_on):
+        raise SettingsError("--sarif and --fail-on need the result: leave out --detach.")
+    is_named = bool(branch or args.since)
+    diff = diff if is_named else _join_piped(args, diff)
+    return ReviewInputs(branch, args.base, diff, _read_text(args.description), args.keep_context, args.since)
 
 
 def triage_inputs(args: Namespace) -> TriageInputs:
@@ -212,6 +222,8 @@ async def run(args: Namespace, host: Host, work: JobKind, given: JobInputs) -> i
         terminal.note(note, "yellow")
     terminal.note(f"Job {job.id}: {work.name} in {folder}")
     done = await execute_job(job.id, work, host)
+    if work.name == "review":
+        return print_review(done, terminal, args)
     return print_finished_job(done, terminal, as_json=args.json)
 
 
@@ -222,10 +234,25 @@ def _check_folder(named: str) -> Path:
     return folder
 
 
-def print_finished_job(job: Job, terminal: Terminal, *, as_json: bool = False) -> int:
+def print_finished_job(job: Job, terminal: Terminal, *, as_json: bool = False, as_sarif: bool = False) -> int:
     """Print the result of a job, and return its exit code."""
-    if as_json:
-        terminal.line(msgspec.json.format(msgspec.json.encode(job)).decode())
+    if as_json or as_sarif:
+        from treadle.assistants.coding.review import sarif_of
+
+        printed = sarif_of(job.output, "" if job.state == "completed" else job.why or job.state) if as_sarif else job
+        terminal.line(msgspec.json.format(msgspec.json.encode(printed)).decode())
     else:
         job_report.print_coding_job(job, terminal)
     return job_report.coding_exit_code(job)
+
+
+def print_review(job: Job, terminal: Terminal, args: Namespace) -> int:
+    """Print a review in the format that was asked for, and return its exit code: also for findings, with --fail-on."""
+    code = print_finished_job(job, terminal, as_json=args.json, as_sarif=args.sarif)
+    if code or not args.fail_on:
+        return code
+    failing = [each for each in job.output.get("findings", ()) if is_at_least(each["severity"], args.fail_on)]
+    if failing:
+        count = "1 finding is" if len(failing) == 1 else f"{len(failing)} findings are"
+        terminal.tell(f"{count} {args.fail_on} or worse.", "red")
+    return 1 if failing else 0

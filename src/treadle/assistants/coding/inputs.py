@@ -40,17 +40,21 @@ class DebugInputs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReviewInputs(Struct, frozen=True, forbid_unknown_fields=True):
-    """Changes to look at: a branch against its base, or a diff as it is. Without either, what isn't committed yet."""
+    """Changes to look at: a branch against its base, everything since a commit, or a diff as it is.
+
+    Without any of these, what isn't committed yet.
+    """
 
     branch: str = ""
     base: str = ""
     diff: str = ""
     description: str = ""
     keep_context: bool = False
+    since: str = ""
 
 
 class TriageInputs(Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that went wrong, to be understood and not mended."""
+    """Something that went wrong, to be understood and not fixed."""
 
     description: str = ""
     error_log: str = ""
@@ -71,7 +75,7 @@ def job_title(given: JobInputs) -> str:
         case DebugInputs():
             return given.description or given.failing_test or _last_line(given.error_log or given.stack_trace) or "failing tests"
         case ReviewInputs():
-            return given.description or given.branch or "changes"
+            return given.description or given.branch or (f"changes since {given.since}" if given.since else "changes")
         case TriageInputs():
             return given.description or _last_line(given.error_log or given.stack_trace or given.logs)
         case _:

@@ -1,7 +1,7 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
 
 from asyncio import to_thread
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -137,13 +137,15 @@ async def build_job_agent(
     turn: int = 0,
     tests: Bounds | None = None,
     report: BugReport = BugReport(),  # noqa: B008 - frozen
+    validators: Sequence[Callable[[Any], Any]] = (),
 ) -> Agent[Any, Any]:
     """Build the agent that does the work.
 
-    leaves  lets it push
-    turn    the turn's number
-    tests   the bounds of tests
-    report  what is known of the bug, for a guided model
+    leaves      lets it push
+    turn        the turn's number
+    tests       the bounds of tests
+    report      what is known of the bug, for a guided model
+    validators  of its answer
     """
     kept = room.checkpoints if room.changes else None
     tools = make_coding_toolset(
@@ -161,6 +163,7 @@ async def build_job_agent(
         "toolsets": [tools],
         "instructions": build_instructions(room.kind, room.settings),
         "output_type": _OUTPUT_TYPES[room.kind],
+        "output_validators": validators,
         "policy": coding_rules(room.kind, leaves=leaves),
         "approver": room.desk.host.approver,
         "priced": True,

@@ -1,0 +1,123 @@
+"""Review jobs: the diff, the model's findings, and which of them hold when they are compared with the diff."""
+
+from asyncio import to_thread
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from treadle import ToolProblem
+from treadle.assistant import JobContext, JobResult
+from treadle.assistants.coding import prompts
+from treadle.assistants.coding.answers import PlacedFinding, ReviewAnswer, correct_verdict, format_review
+from treadle.assistants.coding.findings import CheckedFindings, check_findings, format_rejections
+from treadle.assistants.coding.inputs import ReviewInputs
+from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
+from treadle.assistants.coding.jobs import stopped_result, usage_output
+from treadle.assistants.coding.review_diffs import FileDiff, format_numbered_diff, list_hunks, parse_diff
+from treadle.assistants.coding.sarif import to_sarif
+from treadle.workspace import read_repository, review_diff
+
+_MAX_DIFF = 60_000
+
+
+async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
+    """Run a review job."""
+    room = await prepare_environment(desk, "review", keeps=given.keep_context)
+    files = parse_diff(await _read_diff(room, given))
+    if given.diff.strip() and not list_hunks(files):
+        return JobResult("failed", why="What was given is no diff with changed lines: use the output of `git diff` or `diff -u`.")
+    if not files:
+        return JobResult("completed", {**_EMPTY, "review_text": "There is nothing to review: nothing was changed."})
+    shown, left_out = format_numbered_diff(files, _MAX_DIFF)
+    found = await read_repository(room.folder, unsafe=room.unsafe) if given.branch else None
+    asked = prompts.format_review_prompt(given.description, shown, given.branch, found.branch if found else "")
+    result = await desk.ask(await build_job_agent(room, validators=(_FindingsValidator(desk, files),)), asked)
+    if result.stopped != "answered":
+        return stopped_result(result, {})
+    answer: ReviewAnswer = result.output
+    output = _build_output(answer, check_findings(answer.findings, files), left_out)
+    return JobResult("completed", {**output, "branch": given.branch, **await usage_output(desk)})
+
+
+_EMPTY: dict[str, Any] = {
+    "summary": "",
+    "verdict": "COMMENT",
+    "issues_found": 0,
+    "findings": [],
+    "dropped": [],
+    "left_out": [],
+}
+
+
+async def _read_diff(room: JobEnvironment, given: ReviewInputs) -> str:
+    """Return the diff to review. It is kept in the job's folder, so that a resumed job reviews the same one."""
+    if given.diff.strip():
+        return given.diff
+    kept = room.desk.folder / "review.diff"
+    if not kept.exists():
+        diff = await review_diff(room.folder, given.base, given.branch, since=given.since, rules=room.git, unsafe=room.unsafe)
+        await to_thread(_write_whole, kept, diff)
+    return await to_thread(kept.read_text, "utf-8")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_suffix(".part")
+    part.write_text(text, "utf-8", errors="replace")
+    part.replace(path)
+
+
+class _FindingsValidator:
+    """Returns a review once to the model if a finding doesn't fit the diff. What doesn't fit the second time is dropped."""
+
+    def __init__(self, desk: JobContext, files: Sequence[FileDiff]) -> None:
+        self._desk = desk
+        self._files = files
+
+    def __call__(self, answer: ReviewAnswer) -> None:
+        rejected = check_findings(answer.findings, self._files).rejected
+        if rejected and not self._desk.job.facts.get("findings_returned"):
+            self._desk.note(findings_returned=len(rejected))
+            raise ToolProblem(format_rejections(rejected))
+
+
+def _build_output(answer: ReviewAnswer, checked: CheckedFindings, left_out: Sequence[str]) -> dict[str, Any]:
+    """Return a job's output. Findings that were dropped are listed with the reasons, not shown as findings."""
+    dropped = [
+        {"title": each.finding.title, "path": each.finding.path, "line": each.finding.line, "reason": each.reason}
+        for each in checked.rejected
+    ]
+    verdict = correct_verdict(answer.verdict, checked.placed)
+    text = format_review(answer.summary, verdict, checked.placed, review_notes({"left_out": left_out, "dropped": dropped}))
+    return {
+        "review_text": text,
+        "summary": answer.summary,
+        "verdict": verdict,
+        "issues_found": len(checked.placed),
+        "findings": msgspec.to_builtins(checked.placed),
+        "dropped": dropped,
+        "left_out": list(left_out),
+    }
+
+
+def review_notes(output: dict[str, Any]) -> list[str]:
+    """Return sentences on what a review left out: parts of the diff, and findings that don't fit it."""
+    notes: list[str] = []
+    if output.get("left_out"):
+        notes.append(f"Not reviewed, since the diff is too long: {', '.join(output['left_out'])}.")
+    if output.get("dropped"):
+        count = len(output["dropped"])
+        notes.append(f"{count} {'finding was' if count == 1 else 'findings were'} dropped, since the diff has no such code.")
+    return notes
+
+
+def findings_of(output: dict[str, Any]) -> list[PlacedFinding]:
+    """Return the findings of a job's output."""
+    return msgspec.convert(output.get("findings", []), list[PlacedFinding])
+
+
+def sarif_of(output: dict[str, Any], problem: str = "") -> dict[str, Any]:
+    """Return the SARIF log of a review job's output; `problem` says why there is no review."""
+    return to_sarif(findings_of(output), review_notes(output), problem=problem)
