@@ -73,6 +73,7 @@ class ReviewAnswer(Struct, frozen=True):
     summary: Annotated[str, _description("What the change does, and what you think of it, in a few sentences.")]
     verdict: ReviewVerdict
     findings: tuple[ReviewFinding, ...] = ()
+    not_reviewed: Annotated[tuple[str, ...], _description("Places that you could not review, as path:line; usually none.")] = ()
 
 
 class TriageAnswer(Struct, frozen=True):

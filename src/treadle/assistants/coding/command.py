@@ -51,6 +51,10 @@ def _run_arguments(parser: ArgumentParser, *, sarif: bool = False) -> None:
 def _publish_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--push", action="store_true", help="push the branch at the end")
     parser.add_argument("--pr", action="store_true", help="push it and open a pull request, or write a description for one")
+    _free_argument(parser)
+
+
+def _free_argument(parser: ArgumentParser) -> None:
     parser.add_argument("--free", action="store_true", help="let a small model choose its own tools")
 
 
@@ -92,6 +96,7 @@ def add_review_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--diff", default="", metavar="TEXT", help=f"a diff instead{_FILE_HELP}")
     parser.add_argument("-d", "--description", default="", metavar="TEXT", help="the purpose of the change")
     parser.add_argument("--fail-on", choices=FINDING_SEVERITIES, help="exit with 1 if there is a finding this severe, or worse")
+    _free_argument(parser)
     _common_arguments(parser, sarif=True)
 
 
@@ -100,6 +105,7 @@ def add_triage_arguments(parser: ArgumentParser) -> None:
     _words_arguments(parser, "SYMPTOMS", "what goes wrong")
     parser.add_argument("--logs", metavar="LOG", default="", help=f"logs{_LOG_HELP}")
     _evidence_arguments(parser)
+    _free_argument(parser)
     _common_arguments(parser)
 
 
@@ -158,13 +164,14 @@ def review_inputs(args: Namespace) -> ReviewInputs:
         raise SettingsError("--sarif and --fail-on need the result: leave out --detach.")
     is_named = bool(branch or args.since)
     diff = diff if is_named else _join_piped(args, diff)
-    return ReviewInputs(branch, args.base, diff, _read_text(args.description), args.keep_context, args.since)
+    return ReviewInputs(branch, args.base, diff, _read_text(args.description), args.keep_context, args.since, args.free)
 
 
 def triage_inputs(args: Namespace) -> TriageInputs:
     """Return the job's inputs from the arguments."""
     log, trace, logs = _read_log(args.error_log), _read_log(args.stack_trace), _join_piped(args, _read_log(args.logs))
-    return TriageInputs(_join_description(args), log, trace, logs, _read_text(args.reproduction_steps), args.keep_context)
+    steps = _read_text(args.reproduction_steps)
+    return TriageInputs(_join_description(args), log, trace, logs, steps, args.keep_context, args.free)
 
 
 def _join_description(args: Namespace) -> str:

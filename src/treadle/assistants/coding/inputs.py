@@ -51,6 +51,7 @@ class ReviewInputs(Struct, frozen=True, forbid_unknown_fields=True):
     description: str = ""
     keep_context: bool = False
     since: str = ""
+    free: bool = False
 
 
 class TriageInputs(Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,6 +63,7 @@ class TriageInputs(Struct, frozen=True, forbid_unknown_fields=True):
     logs: str = ""
     reproduction_steps: str = ""
     keep_context: bool = False
+    free: bool = False
 
 
 JobInputs = BuildInputs | DebugInputs | ReviewInputs | TriageInputs

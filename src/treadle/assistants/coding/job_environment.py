@@ -1,9 +1,7 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
 
-from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,10 @@ from treadle.assistant import JobContext, Settings, configured_agent, settings_f
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.checkout import note_progress, prepare_working_folder, source_folder_of
 from treadle.assistants.coding.context_log import ContextLoggingModel
-from treadle.assistants.coding.debug_plan import plan_debugging
-from treadle.assistants.coding.fault_localisation import BugReport
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
 from treadle.files import Workspace, WorkspaceProblem
-from treadle.plans import GuidedModel
+from treadle.plans import GuidedModel, Plan
 from treadle.workspace import (
     Bounds,
     Checkpoints,
@@ -112,7 +108,7 @@ async def prepare_environment(
         project = source if folder != source and is_sandboxed else None
     model = await desk.host.model()
     chooses = free or bool(desk.host.dialect)  # a dialect that was named is to be used
-    led = kind == "debug" and not chooses and not model.traits.native_calls
+    led = not chooses and not model.traits.native_calls
     model = ContextLoggingModel(model, desk.folder / "context") if keeps or settings.context.keep else model
     return JobEnvironment(
         kind, desk, source, folder, project, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints")
@@ -136,7 +132,7 @@ async def build_job_agent(
     leaves: bool = False,
     turn: int = 0,
     tests: Bounds | None = None,
-    report: BugReport = BugReport(),  # noqa: B008 - frozen
+    plan: Plan | None = None,
     validators: Sequence[Callable[[Any], Any]] = (),
 ) -> Agent[Any, Any]:
     """Build the agent that does the work.
@@ -144,7 +140,7 @@ async def build_job_agent(
     leaves      lets it push
     turn        the turn's number
     tests       the bounds of tests
-    report      what is known of the bug, for a guided model
+    plan        of a guided model
     validators  of its answer
     """
     kept = room.checkpoints if room.changes else None
@@ -174,8 +170,8 @@ async def build_job_agent(
     )  # over all turns of a job, so that what is left goes before what was settled
     model = room.model
     if room.is_guided:
-        project = await to_thread(read_project_sources, room.folder)
-        model = GuidedModel(model, partial(plan_debugging, project=project, report=report))
+        assert plan is not None, "every job kind has one"
+        model = GuidedModel(model, plan)
     host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
     project = room.source if room.changes else None  # a judge doesn't read what the project wants
     return configured_agent(
@@ -193,8 +189,9 @@ async def build_job_agent(
 async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:
     """Return what is left of the job's limits after the turns before this one."""
     limits, rounds, spent = room.settings.limits, await room.desk.rounds(turn), await room.desk.usage(turn)
+    most = room.settings.said("limits").get("limits.rounds") or (GUIDED_ROUNDS if room.is_guided else MAX_ROUNDS)
     return Limits(
-        rounds=max(1, (limits.rounds or (GUIDED_ROUNDS if room.is_guided else MAX_ROUNDS)) - rounds),
+        rounds=max(1, most - rounds),
         tokens=None if limits.tokens is None else max(1, limits.tokens - spent.total_tokens),
         seconds=limits.seconds,
         cost=None if limits.cost is None else max(0.0, limits.cost - (spent.cost or 0.0)),

@@ -4,8 +4,10 @@ Build and debug change a private copy, on its own branch, and their claims are v
 Each resumes where it was, in any process, from the state of the job, its run and the workspace.
 """
 
+from asyncio import to_thread
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,6 +17,8 @@ from treadle import Approval, RunResult
 from treadle.assistant import JobContext, JobResult
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.bug_facts import note_bug_facts, report_on, restore_reproduction, take_reproduction
+from treadle.assistants.coding.build_plan import choose_build_test_path, plan_build
+from treadle.assistants.coding.debug_plan import plan_debugging
 from treadle.assistants.coding.delivery import collect_changes, deliver_changes
 from treadle.assistants.coding.follow_up import facts_from_earlier_job
 from treadle.assistants.coding.inputs import (
@@ -26,11 +30,18 @@ from treadle.assistants.coding.inputs import (
     symptom_of,
     to_task_prompt,
 )
-from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
+from treadle.assistants.coding.job_environment import (
+    JobEnvironment,
+    build_job_agent,
+    prepare_environment,
+    read_project_sources,
+)
 from treadle.assistants.coding.repair_evidence import collect_evidence, run_usual_tests
 from treadle.assistants.coding.tools import bounds_of_tests, usual_tests
+from treadle.assistants.coding.triage_plan import plan_triage
 from treadle.assistants.coding.verification import Verification, has_failed, verify_claim, verify_repair
 from treadle.errors import SettingsError
+from treadle.plans import Plan
 from treadle.workspace import CheckOutcome, format_counts, format_outcome
 
 _MAX_RETRIES = 2  # times a claim that doesn't hold is sent back
@@ -49,8 +60,11 @@ async def run_debug(desk: JobContext, given: DebugInputs) -> JobResult:
 async def run_triage(desk: JobContext, given: TriageInputs) -> JobResult:
     """Run a triage job: find out what is wrong, and why."""
     _check_inputs(given)
-    room = await prepare_environment(desk, "triage", keeps=given.keep_context)
-    result = await desk.ask(await build_job_agent(room), to_task_prompt(given))
+    room = await prepare_environment(desk, "triage", keeps=given.keep_context, free=given.free)
+    plan = None
+    if room.is_guided:
+        plan = partial(plan_triage, project=await to_thread(read_project_sources, room.folder), given=given)
+    result = await desk.ask(await build_job_agent(room, plan=plan), to_task_prompt(given))
     if result.stopped != "answered":
         return stopped_result(result, {})
     answer: answers.TriageAnswer = result.output
@@ -105,7 +119,8 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
     prompt, given_up = _build_task(given, before, desk.job.facts.get("earlier", "")), desk.before == "failed"
     while True:
         tests = bounds_of_tests(room.settings, before)
-        agent = await build_job_agent(room, leaves=given.push or given.pr, turn=turn, tests=tests, report=report_on(room, given))
+        plan = await _make_plan(room, given) if room.is_guided else None
+        agent = await build_job_agent(room, leaves=given.push or given.pr, turn=turn, tests=tests, plan=plan)
         result = await desk.ask(agent, prompt, turn)
         if result.stopped != "answered":
             return stopped_result(result, await collect_changes(room))
@@ -123,6 +138,14 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
             return await deliver_changes(room, given, answer, proof, reproduction)
         turn += 1
         prompt = _format_rejection(proof, after)
+
+
+async def _make_plan(room: JobEnvironment, given: BuildInputs | DebugInputs) -> Plan:
+    """Return the plan of a guided model, which sees the project as it is now."""
+    project = await to_thread(read_project_sources, room.folder)
+    if isinstance(given, DebugInputs):
+        return partial(plan_debugging, project=project, report=report_on(room, given))
+    return partial(plan_build, project=project, given=given, test_path=str(room.desk.job.facts["build_test"]))
 
 
 async def _verify(
@@ -162,7 +185,10 @@ async def _prepare(room: JobEnvironment) -> None:
             usual_tests=msgspec.to_builtins(usual_tests(room.settings))
         )  # what the agent may write into settings is no matter
         desk.note(tests_before=msgspec.to_builtins(await run_usual_tests(room)))
-    if room.is_guided and "reproduction" not in facts:
+    if room.kind == "build" and room.is_guided and "build_test" not in facts:
+        files = (await to_thread(read_project_sources, room.folder)).files
+        desk.note(build_test=choose_build_test_path(files, desk.job.title))
+    if room.kind == "debug" and room.is_guided and "reproduction" not in facts:
         await note_bug_facts(room)
     await restore_reproduction(room)
 

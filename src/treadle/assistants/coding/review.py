@@ -2,10 +2,12 @@
 
 from asyncio import to_thread
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from treadle import ToolProblem
 from treadle.assistant import JobContext, JobResult
@@ -16,6 +18,7 @@ from treadle.assistants.coding.inputs import ReviewInputs
 from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
 from treadle.assistants.coding.jobs import stopped_result, usage_output
 from treadle.assistants.coding.review_diffs import FileDiff, format_numbered_diff, list_hunks, parse_diff
+from treadle.assistants.coding.review_plan import MAX_HUNKS, plan_review
 from treadle.assistants.coding.sarif import to_sarif
 from treadle.workspace import read_repository, review_diff
 
@@ -24,21 +27,35 @@ _MAX_DIFF = 60_000
 
 async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
     """Run a review job."""
-    room = await prepare_environment(desk, "review", keeps=given.keep_context)
+    room = await prepare_environment(desk, "review", keeps=given.keep_context, free=given.free)
     files = parse_diff(await _read_diff(room, given))
     if given.diff.strip() and not list_hunks(files):
         return JobResult("failed", why="What was given is no diff with changed lines: use the output of `git diff` or `diff -u`.")
     if not files:
         return JobResult("completed", {**_EMPTY, "review_text": "There is nothing to review: nothing was changed."})
-    shown, left_out = format_numbered_diff(files, _MAX_DIFF)
     found = await read_repository(room.folder, unsafe=room.unsafe) if given.branch else None
+    if room.is_guided:
+        files, left_out = _limit_hunks(files)
+        shown, plan = f"{len(files)} files", partial(plan_review, files=files, purpose=given.description)
+    else:
+        shown, left_out = format_numbered_diff(files, _MAX_DIFF)
+        plan = None
     asked = prompts.format_review_prompt(given.description, shown, given.branch, found.branch if found else "")
-    result = await desk.ask(await build_job_agent(room, validators=(_FindingsValidator(desk, files),)), asked)
+    agent = await build_job_agent(room, validators=(_FindingsValidator(desk, files),), plan=plan)
+    result = await desk.ask(agent, asked)
     if result.stopped != "answered":
         return stopped_result(result, {})
     answer: ReviewAnswer = result.output
-    output = _build_output(answer, check_findings(answer.findings, files), left_out)
+    output = _build_output(answer, check_findings(answer.findings, files), (*left_out, *answer.not_reviewed))
     return JobResult("completed", {**output, "branch": given.branch, **await usage_output(desk)})
+
+
+def _limit_hunks(files: Sequence[FileDiff]) -> tuple[tuple[FileDiff, ...], tuple[str, ...]]:
+    """Return what a small model can look at in reasonable time, and the names of the hunks that are left out."""
+    hunks = list_hunks(files)
+    kept = set(hunks[:MAX_HUNKS])
+    limited = [replace(file, hunks=tuple([hunk for hunk in file.hunks if hunk in kept])) for file in files]
+    return tuple([file for file in limited if file.hunks]), tuple([hunk.name for hunk in hunks[MAX_HUNKS:]])
 
 
 _EMPTY: dict[str, Any] = {
@@ -96,7 +113,7 @@ def _build_output(answer: ReviewAnswer, checked: CheckedFindings, left_out: Sequ
         "summary": answer.summary,
         "verdict": verdict,
         "issues_found": len(checked.placed),
-        "findings": msgspec.to_builtins(checked.placed),
+        "findings": [msgspec.to_builtins(finding) for finding in checked.placed],
         "dropped": dropped,
         "left_out": list(left_out),
     }
@@ -106,7 +123,7 @@ def review_notes(output: dict[str, Any]) -> list[str]:
     """Return sentences on what a review left out: parts of the diff, and findings that don't fit it."""
     notes: list[str] = []
     if output.get("left_out"):
-        notes.append(f"Not reviewed, since the diff is too long: {', '.join(output['left_out'])}.")
+        notes.append(f"Not reviewed: {', '.join(output['left_out'])}.")
     if output.get("dropped"):
         count = len(output["dropped"])
         notes.append(f"{count} {'finding was' if count == 1 else 'findings were'} dropped, since the diff has no such code.")
