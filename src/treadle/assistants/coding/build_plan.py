@@ -12,7 +12,7 @@ from treadle import Options
 from treadle.assistants.coding.code import append_code, extract_code, parse_python
 from treadle.assistants.coding.fault_localisation import rank_places_by_words
 from treadle.assistants.coding.fault_targets import FaultTarget, apply_code, narrow_targets
-from treadle.assistants.coding.inputs import BuildInputs, truncate_middle
+from treadle.assistants.coding.inputs import BuildInputs, issue_text, truncate_middle
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.questions import ask_for_fields
 from treadle.assistants.coding.reproduction import choose_test_path, find_example_test
@@ -95,7 +95,7 @@ def plan_build(request: Request, project: ProjectSources, given: BuildInputs, te
 
 
 def _describe_task(given: BuildInputs) -> str:
-    parts = [given.description, given.issue, *[f"- {criterion}" for criterion in given.criteria]]
+    parts = [given.description, given.issue, issue_text(given), *[f"- {criterion}" for criterion in given.criteria]]
     return truncate_middle("\n".join(part.strip() for part in parts if part.strip()), _MAX_TASK)
 
 

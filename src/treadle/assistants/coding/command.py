@@ -20,6 +20,7 @@ from treadle.assistants.coding.inputs import (
 )
 from treadle.errors import SettingsError
 from treadle.files import check_workspace, read_named
+from treadle.workspace import is_github_reference
 
 NAME = "coding"
 MAX_BYTES = 10_000_000  # of a file that is named
@@ -64,6 +65,7 @@ def _change_arguments(parser: ArgumentParser) -> None:
 
 
 def _evidence_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--issue", metavar="ISSUE", default="", help="the number or address of the issue on GitHub, read with gh")
     parser.add_argument("--error-log", "--error-logs", metavar="LOG", default="", help=f"an error log{_LOG_HELP}")
     parser.add_argument("--stack-trace", metavar="LOG", default="", help=f"a stack trace{_LOG_HELP}")
     parser.add_argument("--reproduction-steps", "--steps", metavar="TEXT", default="", help=f"how to reproduce it{_FILE_HELP}")
@@ -72,7 +74,8 @@ def _evidence_arguments(parser: ArgumentParser) -> None:
 def add_build_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle build`."""
     _words_arguments(parser, "DESCRIPTION", "what to build")
-    parser.add_argument("--issue", metavar="TEXT", default="", help=f"the issue it is about{_FILE_HELP}")
+    what = "the issue it is about: its text, or its number or address on GitHub"
+    parser.add_argument("--issue", metavar="ISSUE", default="", help=f"{what}{_FILE_HELP}")
     parser.add_argument("--criterion", action="append", default=[], metavar="TEXT", help="an acceptance criterion; repeatable")
     _change_arguments(parser)
 
@@ -95,6 +98,8 @@ def add_review_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--since", default="", metavar="COMMIT", help="everything since a commit, committed or not")
     parser.add_argument("--diff", default="", metavar="TEXT", help=f"a diff instead{_FILE_HELP}")
     parser.add_argument("-d", "--description", default="", metavar="TEXT", help="the purpose of the change")
+    parser.add_argument("--pr", metavar="PR", default="", help="a pull request of GitHub, by number or address, read with gh")
+    parser.add_argument("--post", action="store_true", help="post the review to the pull request, after you approve it")
     parser.add_argument("--fail-on", choices=FINDING_SEVERITIES, help="exit with 1 if there is a finding this severe, or worse")
     _free_argument(parser)
     _common_arguments(parser, sarif=True)
@@ -121,7 +126,7 @@ def build_inputs(args: Namespace) -> BuildInputs:
     """Return the job's inputs from the arguments."""
     return BuildInputs(
         _join_description(args),
-        _join_piped(args, _read_text(args.issue)),
+        _join_piped(args, "" if is_github_reference(args.issue) else _read_text(args.issue)),
         tuple(args.criterion),
         args.push,
         args.pr,
@@ -162,9 +167,14 @@ def review_inputs(args: Namespace) -> ReviewInputs:
         raise SettingsError("--since reviews everything since a commit: leave out the branch, --base and --diff.")
     if args.detach and (args.sarif or args.fail_on):
         raise SettingsError("--sarif and --fail-on need the result: leave out --detach.")
-    is_named = bool(branch or args.since)
+    if args.post and not args.pr:
+        raise SettingsError("--post posts to a pull request: name it with --pr.")
+    if args.pr and (branch or args.base or diff or args.since):
+        raise SettingsError("--pr reviews a pull request: leave out the branch, --base, --since and --diff.")
+    is_named = bool(branch or args.since or args.pr)
     diff = diff if is_named else _join_piped(args, diff)
-    return ReviewInputs(branch, args.base, diff, _read_text(args.description), args.keep_context, args.since, args.free)
+    about = _read_text(args.description)
+    return ReviewInputs(branch, args.base, diff, about, args.keep_context, args.since, args.free, args.pr, args.post)
 
 
 def triage_inputs(args: Namespace) -> TriageInputs:
@@ -203,10 +213,11 @@ def _read_log(given: str) -> str:
 
 async def run(args: Namespace, host: Host, work: JobKind, given: JobInputs) -> int:
     """Create a job, and run it here or in the background."""
+    folder = _check_folder(args.workspace)
+    given = await _add_issue(given, vars(args).get("issue", ""), folder)
     missing = find_missing_input(given)
     if missing:
         raise SettingsError(missing)
-    folder = _check_folder(args.workspace)
     notes = settings_for(folder).notes  # what is wrong with them is said before there is a job
     model = await host.model()  # one that can't be had is said before there is a job
     jobs = Jobs(host.home.folder)
@@ -232,6 +243,16 @@ async def run(args: Namespace, host: Host, work: JobKind, given: JobInputs) -> i
     if work.name == "review":
         return print_review(done, terminal, args)
     return print_finished_job(done, terminal, as_json=args.json)
+
+
+async def _add_issue(given: JobInputs, reference: str, folder: Path) -> JobInputs:
+    """Return the inputs with the issue of GitHub that was named, if one was."""
+    if isinstance(given, ReviewInputs) or not reference or (isinstance(given, BuildInputs) and not is_github_reference(reference)):
+        return given
+    from treadle.assistants.coding.github_issues import add_github_issue
+
+    settings = settings_for(folder)
+    return await add_github_issue(given, reference, folder, remote=settings.git.remote, unsafe=not settings.commands.sandbox)
 
 
 def _check_folder(named: str) -> Path:

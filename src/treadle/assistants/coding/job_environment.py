@@ -8,11 +8,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from treadle import Agent, Limits, Model
+from treadle import Agent, Limits, Model, Toolset
 from treadle.assistant import JobContext, Settings, configured_agent, settings_for
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.checkout import note_progress, prepare_working_folder, source_folder_of
 from treadle.assistants.coding.context_log import ContextLoggingModel
+from treadle.assistants.coding.github_issues import IssueContext
+from treadle.assistants.coding.inputs import IssueText
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
 from treadle.files import Workspace, WorkspaceProblem
@@ -133,6 +135,7 @@ async def build_job_agent(
     turn: int = 0,
     tests: Bounds | None = None,
     plan: Plan | None = None,
+    issue: IssueText | None = None,
     validators: Sequence[Callable[[Any], Any]] = (),
 ) -> Agent[Any, Any]:
     """Build the agent that does the work.
@@ -141,6 +144,7 @@ async def build_job_agent(
     turn        the turn's number
     tests       the bounds of tests
     plan        of a guided model
+    issue       of GitHub that the job is about
     validators  of its answer
     """
     kept = room.checkpoints if room.changes else None
@@ -156,7 +160,7 @@ async def build_job_agent(
     )
     parts: dict[str, Any] = {
         "name": f"coding-{room.kind}",
-        "toolsets": [tools],
+        "toolsets": [tools, *([IssueContext(issue)] if issue is not None and not room.is_guided else [])],
         "instructions": build_instructions(room.kind, room.settings),
         "output_type": _OUTPUT_TYPES[room.kind],
         "output_validators": validators,
@@ -184,6 +188,17 @@ async def build_job_agent(
         project=project,
         context=not room.is_guided,
     )
+
+
+def build_plan_agent(room: JobEnvironment, plan: Plan, toolset: Toolset, rules: Sequence[Any]) -> Agent[Any, Any]:
+    """Build an agent that only follows a plan, with one toolset: for a step of a job that no model decides."""
+    parts: dict[str, Any] = {
+        "name": f"coding-{room.kind}",
+        "toolsets": [toolset],
+        "policy": rules,
+        "approver": room.desk.host.approver,
+    }
+    return configured_agent(room.source, GuidedModel(room.model, plan), parts=parts, assistant="coding", context=False)
 
 
 async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:

@@ -31,7 +31,7 @@ CODING_JOB_KINDS = (
         command.debug_inputs,
     ),
     CodingJobKind(
-        JobKind("review", "review a change", ReviewInputs, review.run_review, reads=True),
+        JobKind("review", "review a change", ReviewInputs, review.run_review, reads=True, leaving=("pr", "post")),
         command.add_review_arguments,
         command.review_inputs,
     ),

@@ -64,7 +64,7 @@ async def run_triage(desk: JobContext, given: TriageInputs) -> JobResult:
     plan = None
     if room.is_guided:
         plan = partial(plan_triage, project=await to_thread(read_project_sources, room.folder), given=given)
-    result = await desk.ask(await build_job_agent(room, plan=plan), to_task_prompt(given))
+    result = await desk.ask(await build_job_agent(room, plan=plan, issue=given.github_issue), to_task_prompt(given))
     if result.stopped != "answered":
         return stopped_result(result, {})
     answer: answers.TriageAnswer = result.output
@@ -120,7 +120,8 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
     while True:
         tests = bounds_of_tests(room.settings, before)
         plan = await _make_plan(room, given) if room.is_guided else None
-        agent = await build_job_agent(room, leaves=given.push or given.pr, turn=turn, tests=tests, plan=plan)
+        leaves = given.push or given.pr
+        agent = await build_job_agent(room, leaves=leaves, turn=turn, tests=tests, plan=plan, issue=given.github_issue)
         result = await desk.ask(agent, prompt, turn)
         if result.stopped != "answered":
             return stopped_result(result, await collect_changes(room))

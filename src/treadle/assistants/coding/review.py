@@ -15,19 +15,32 @@ from treadle.assistants.coding import prompts
 from treadle.assistants.coding.answers import PlacedFinding, ReviewAnswer, correct_verdict, format_review
 from treadle.assistants.coding.findings import CheckedFindings, check_findings, format_rejections
 from treadle.assistants.coding.inputs import ReviewInputs
-from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
+from treadle.assistants.coding.job_environment import (
+    JobEnvironment,
+    build_job_agent,
+    build_plan_agent,
+    prepare_environment,
+)
 from treadle.assistants.coding.jobs import stopped_result, usage_output
 from treadle.assistants.coding.review_diffs import FileDiff, format_numbered_diff, list_hunks, parse_diff
 from treadle.assistants.coding.review_plan import MAX_HUNKS, plan_review
+from treadle.assistants.coding.review_posting import (
+    make_posting_toolset,
+    plan_posting,
+    posting_arguments,
+    posting_rules,
+)
 from treadle.assistants.coding.sarif import to_sarif
-from treadle.workspace import read_repository, review_diff
+from treadle.workspace import GitHub, GitHubReference, read_repository, review_diff
 
 _MAX_DIFF = 60_000
 
 
 async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
-    """Run a review job."""
+    """Run a review job, and post its result to the pull request if requested."""
     room = await prepare_environment(desk, "review", keeps=given.keep_context, free=given.free)
+    if "review" in desk.job.facts:  # resumed after the review was done, to post it
+        return await _post(room, given, desk.job.facts["review"])
     files = parse_diff(await _read_diff(room, given))
     if given.diff.strip() and not list_hunks(files):
         return JobResult("failed", why="What was given is no diff with changed lines: use the output of `git diff` or `diff -u`.")
@@ -47,7 +60,32 @@ async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
         return stopped_result(result, {})
     answer: ReviewAnswer = result.output
     output = _build_output(answer, check_findings(answer.findings, files), (*left_out, *answer.not_reviewed))
-    return JobResult("completed", {**output, "branch": given.branch, **await usage_output(desk)})
+    output = {**output, "branch": given.branch, **await usage_output(desk)}
+    if not given.post:
+        return JobResult("completed", output)
+    desk.note(review=output)
+    return await _post(room, given, output)
+
+
+async def _post(room: JobEnvironment, given: ReviewInputs, output: dict[str, Any]) -> JobResult:
+    """Post a review: another turn of the run, with a call that needs approval."""
+    desk, pull = room.desk, room.desk.job.facts["pull_request"]
+    github, reference = _github(room), GitHubReference(pull["repository"], pull["number"])
+    arguments = posting_arguments(reference, pull["commit"], output, findings_of(output), desk.job.id)
+    plan = partial(plan_posting, arguments=arguments)
+    agent = build_plan_agent(room, plan, make_posting_toolset(github), posting_rules())
+    result = await desk.ask(agent, f"Post the review to {pull['url']}.", turn=1)
+    if result.stopped != "answered":
+        return stopped_result(result, output)
+    posted = result.calls[-1].result
+    assert posted is not None, "a turn that was answered has the results of its calls"
+    if posted.problem is not None:
+        return JobResult("failed", output, f"The review is done, but it wasn't posted: {posted.content}")
+    return JobResult("completed", {**output, "posted": posted.content})
+
+
+def _github(room: JobEnvironment) -> GitHub:
+    return GitHub(room.folder, remote=room.git.remote, unsafe=room.unsafe)
 
 
 def _limit_hunks(files: Sequence[FileDiff]) -> tuple[tuple[FileDiff, ...], tuple[str, ...]]:
@@ -73,6 +111,12 @@ async def _read_diff(room: JobEnvironment, given: ReviewInputs) -> str:
     if given.diff.strip():
         return given.diff
     kept = room.desk.folder / "review.diff"
+    if not kept.exists() and given.pr:
+        reference = await _github(room).find(given.pr)
+        pull, diff = await _github(room).read_pull_request(reference)
+        facts = {"repository": reference.repository, "number": reference.number, "commit": pull.head_ref_oid, "url": pull.url}
+        room.desk.note(pull_request=facts)
+        await to_thread(_write_whole, kept, diff)
     if not kept.exists():
         diff = await review_diff(room.folder, given.base, given.branch, since=given.since, rules=room.git, unsafe=room.unsafe)
         await to_thread(_write_whole, kept, diff)

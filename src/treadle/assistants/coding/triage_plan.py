@@ -12,7 +12,7 @@ import msgspec
 from treadle.assistants.coding.answers import TriageAnswer, TriageCategory, TriageSeverity
 from treadle.assistants.coding.fault_localisation import BugReport, find_locations, place_at, rank_places
 from treadle.assistants.coding.fault_targets import FaultTarget, narrow_targets
-from treadle.assistants.coding.inputs import TriageInputs, truncate_middle
+from treadle.assistants.coding.inputs import TriageInputs, issue_text, truncate_middle
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.questions import ask_for_fields
 from treadle.assistants.coding.transcript import transcript_of
@@ -49,7 +49,7 @@ _CATEGORY = 'Of which kind is it? Answer with JSON: {{"category": {kinds}}}'
 def plan_triage(request: Request, project: ProjectSources, given: TriageInputs) -> Generator[PlanQuestion, str, PlanStep]:
     """Return the next step of a triage: what the report leads to is read, then the questions are asked."""
     story = transcript_of(request.history)
-    parts = (given.description, given.stack_trace, given.error_log, given.logs, given.reproduction_steps)
+    parts = (given.description, given.stack_trace, given.error_log, given.logs, given.reproduction_steps, issue_text(given))
     report = "\n\n".join(truncate_middle(part, _MAX_REPORT) for part in parts if part.strip())
     places = rank_places(project, _NO_TESTS, BugReport("\n\n".join(parts)))[:_MAX_PLACES]
     unread = [path for path in dict.fromkeys(place.path for place in places) if not story.was_read(path)]
