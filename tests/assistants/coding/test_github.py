@@ -64,7 +64,10 @@ def test_what_is_denied_is_not_posted(tmp_path: Path, gh: StandInGh) -> None:
 
 
 def test_a_review_that_is_there_already_is_not_posted_again(tmp_path: Path, gh: StandInGh, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treadle.assistants.coding.review_posting.mark_of", lambda job: "<!-- treadle review x -->")
+    def same(job: str) -> str:
+        return "<!-- treadle review x -->"
+
+    monkeypatch.setattr("treadle.assistants.coding.review_posting.mark_of", same)
     gh.returns("reviews", '{"html_url": "https://there", "body": "So. <!-- treadle review x -->"}\n')
     job, _ = review(tmp_path, True, WARNING)
     assert (job.output["posted"], gh.posted) == ("The review was posted already: https://there", [])

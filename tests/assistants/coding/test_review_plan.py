@@ -110,7 +110,7 @@ BEFORE = SOURCE.replace("LIMIT = 10", "LIMIT = 9").replace("    # how much\n", "
 class Reviewer:
     """A small model that answers by what it is asked; `no` refutes."""
 
-    def __init__(self, **answers: Any) -> None:
+    def __init__(self, **answers: dict[str, Any]) -> None:
         self.answers = answers
         self.asked: list[str] = []
 
@@ -126,8 +126,7 @@ class Reviewer:
         kind = next(name for words, name in kinds.items() if words in text)
         place = "price" if "in price." in text else "label" if "in label." in text else "LIMIT"
         self.asked.append(f"{kind} {place}")
-        found = self.answers.get(kind, {})
-        said = found.get(place) if isinstance(found, dict) else found
+        said = self.answers.get(kind, {}).get(place)
         default = {
             "defect": {"reason": "Fine.", "defect": "no"},
             "title": {"title": "The tax is missing.", "severity": "critical"},
@@ -207,7 +206,7 @@ def test_a_very_long_unit_is_not_shown_to_a_small_model(tmp_path: Path) -> None:
 
 def test_of_very_many_hunks_some_are_left_out_by_name(tmp_path: Path) -> None:
     diff = "".join(f"--- a/{name}.js\n+++ b/{name}.js\n@@ -0,0 +1 @@\n+x = {name}\n" for name in range(42))
-    model = Scripted(*[lambda request: json.dumps({"reason": "Fine.", "defect": "no"})] * 60, traits=SMALL)
+    model = Scripted(*[json.dumps({"reason": "Fine.", "defect": "no"})] * 60, traits=SMALL)
     job = carried_out(tmp_path, project(tmp_path, repository=False), "review", {"diff": diff}, model)
     assert (len(model.requests), job.output["left_out"]) == (40, ["40.js:1-1", "41.js:1-1"])
 

@@ -8,6 +8,9 @@ import re
 from collections.abc import Generator, Mapping
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from treadle import Options
 from treadle.assistants.coding.code import append_code, extract_code, parse_python
 from treadle.assistants.coding.fault_localisation import rank_places_by_words
@@ -66,6 +69,13 @@ This is to be built:
 BuildSteps = Generator[PlanQuestion, str, PlanStep]
 
 
+class BuildPlace(Struct, frozen=True):
+    """Where something is built: a file, and the definition in it to change; empty if one is added."""
+
+    path: str
+    name: str
+
+
 def choose_build_test_path(files: Mapping[str, str], task: str) -> str:
     """Return where the test for something new is written: beside the other tests, named after the task."""
     words = re.findall(r"[a-z]+", task.lower())
@@ -85,9 +95,9 @@ def plan_build(request: Request, project: ProjectSources, given: BuildInputs, te
     if story.refused_write:
         return PlanStep((("read_file", {"path": story.refused_write}),), state=story.state)
     task = _describe_task(given)
-    if not isinstance(story.state, dict):
+    if story.state is None:
         return (yield from _choose_place(project, task))
-    target = _find_target(story, project, story.state)
+    target = _find_target(story, project, msgspec.convert(story.state, BuildPlace))
     test = _find_failing_test(story, test_path)
     if test is None:
         return (yield from _write_test(story, project, task, target, test_path, first.tests))
@@ -117,12 +127,12 @@ def _choose_place(project: ProjectSources, task: str) -> BuildSteps:
     return PlanStep((("read_file", {"path": path}),), state={"path": path, "name": name})
 
 
-def _find_target(story: Transcript, project: ProjectSources, state: dict[str, Any]) -> FaultTarget:
+def _find_target(story: Transcript, project: ProjectSources, chosen: BuildPlace) -> FaultTarget:
     """Return the code to change: a definition as it was, or a file that a function is added to, which may be new."""
-    path, source = str(state["path"]), story.source(str(state["path"])) or ""
-    before = project.with_files({path: source})
-    place = before.module(path).places.get(str(state["name"]))
-    return narrow_targets(before, [place])[0] if place is not None else FaultTarget(path, source, "")
+    source = story.source(chosen.path) or ""
+    before = project.with_files({chosen.path: source})
+    place = before.module(chosen.path).places.get(chosen.name)
+    return narrow_targets(before, [place])[0] if place is not None else FaultTarget(chosen.path, source, "")
 
 
 def _find_failing_test(story: Transcript, test_path: str) -> str | None:
@@ -173,7 +183,7 @@ def _write_code(story: Transcript, task: str, target: FaultTarget, test: str, te
     for content, step in tries:
         if step is not None and step.tests is not None and _is_built(step.tests, first):
             if content != tries[-1][0]:
-                return PlanStep((("write_file", {"path": target.path, "content": content}), ("run_tests", {})), state=story.state)
+                return PlanStep(_try_calls(target.path, content), state=story.state)
             what = target.name if target.parts else target.path
             return _answer(f"{task.splitlines()[0].strip()[:200]}: {what}, with a test in {test_path}.", done=True)
     known = {"".join(content.split()) for content, _ in tries} | {"".join(target.source.split())}
@@ -185,10 +195,13 @@ def _write_code(story: Transcript, task: str, target: FaultTarget, test: str, te
         code = extract_code((yield PlanQuestion(text, _INSTRUCTIONS, options)))
         content = (apply_code(target, code) if target.shown else "") or append_code(target.source, code)
         if content and "".join(content.split()) not in known:
-            calls = (("write_file", {"path": target.path, "content": content}), ("run_tests", {}))
-            return PlanStep(calls, f"{target.name}, written.", story.state)
+            return PlanStep(_try_calls(target.path, content), f"{target.name}, written.", story.state)
     count = "1 change was tried" if len(tries) == 1 else f"{len(tries)} changes were tried"
     return _give_up(story, f"The test for it still fails; {count}.", target, test_path)
+
+
+def _try_calls(path: str, content: str) -> tuple[tuple[str, dict[str, Any]], ...]:
+    return ("write_file", {"path": path, "content": content}), ("run_tests", {})
 
 
 def _is_built(tests: CheckOutcome, first: CheckOutcome) -> bool:

@@ -5,11 +5,12 @@ among those that were changed, so that every finding has a place.
 """
 
 from collections.abc import Generator, Sequence
-from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
-from treadle.assistants.coding.answers import ReviewAnswer, ReviewFinding
+from treadle.assistants.coding.answers import FindingSeverity, ReviewAnswer, ReviewFinding
 from treadle.assistants.coding.code import is_python_path, parse_python
 from treadle.assistants.coding.questions import ask_for_fields
 from treadle.assistants.coding.review_diffs import DiffLine, FileDiff
@@ -46,20 +47,27 @@ _CORRECT = """\
 The line `{line}` is wrong: {title} {reason}
 Write this one line corrected. Answer with JSON: {{"code": "the line, corrected"}}"""
 
-Answers = Generator[PlanQuestion, str, Any]
+
+class ReviewState(Struct, frozen=True):
+    """What a plan needs to go on: the file that is next, findings so far, how many were refuted, and what wasn't reviewed."""
+
+    at: int = 0
+    findings: tuple[ReviewFinding, ...] = ()
+    refuted: int = 0
+    skipped: tuple[str, ...] = ()
 
 
 def plan_review(request: Request, files: Sequence[FileDiff], purpose: str) -> Generator[PlanQuestion, str, PlanStep]:
     """Return the next step of a review: the next file is read, or all of them are done."""
     story = transcript_of(request.history)
-    state: dict[str, Any] = story.state if isinstance(story.state, dict) else {"at": 0, "findings": [], "refuted": 0, "skipped": []}
-    while state["at"] < len(files):
-        file = files[state["at"]]
+    state = ReviewState() if story.state is None else msgspec.convert(story.state, ReviewState)
+    while state.at < len(files):
+        file = files[state.at]
         if file.kind != "deleted" and file.hunks and not story.was_read(file.path):
-            return PlanStep((("read_file", {"path": file.path}),), state=state)
+            return PlanStep((("read_file", {"path": file.path}),), state=msgspec.to_builtins(state))
         for unit in list_units(file, _source_of(story, file)):
             state = yield from _review_unit(unit, purpose, state, _source_of(story, file))
-        state = {**state, "at": state["at"] + 1}
+        state = replace(state, at=state.at + 1)
     return _answer(files, state)
 
 
@@ -67,9 +75,11 @@ def _source_of(story: Transcript, file: FileDiff) -> str | None:
     return None if file.kind == "deleted" else story.source(file.path)
 
 
-def _review_unit(unit: ReviewUnit, purpose: str, state: dict[str, Any], source: str | None) -> Answers:
+def _review_unit(
+    unit: ReviewUnit, purpose: str, state: ReviewState, source: str | None
+) -> Generator[PlanQuestion, str, ReviewState]:
     """Return the state after the questions about a unit."""
-    skipped = {**state, "skipped": [*state["skipped"], unit.place]}
+    skipped = replace(state, skipped=(*state.skipped, unit.place))
     if len(unit.text) > MAX_UNIT:
         return skipped
     name = f", in {unit.name}" if unit.name else ""
@@ -91,14 +101,15 @@ def _review_unit(unit: ReviewUnit, purpose: str, state: dict[str, Any], source: 
     words |= {"title": f"{named['title'].strip().rstrip('.')}."}
     checked = yield from ask_for_fields(_INSTRUCTIONS, shown + _REFUTE.format(**words), {"reason": (), "is_defect": ("yes", "no")})
     if checked is None or checked["is_defect"] == "no":
-        return {**state, "refuted": state["refuted"] + 1}
+        return replace(state, refuted=state.refuted + 1)
     corrected = yield from ask_for_fields(_INSTRUCTIONS, shown + _CORRECT.format(**words), {"code": ()})
     suggestion = "" if corrected is None else check_suggestion(corrected["code"], line, unit.path, source)
-    finding = ReviewFinding(named["severity"], named["title"], reason, unit.path, line.text, line.number, suggestion)
-    return {**state, "findings": [*state["findings"], msgspec.to_builtins(finding)]}
+    severity = msgspec.convert(named["severity"], FindingSeverity)
+    finding = ReviewFinding(severity, named["title"], reason, unit.path, line.text, line.number, suggestion)
+    return replace(state, findings=(*state.findings, finding))
 
 
-def _ask_line(text: str, unit: ReviewUnit) -> Answers:
+def _ask_line(text: str, unit: ReviewUnit) -> Generator[PlanQuestion, str, DiffLine | None]:
     """Return the changed line that the model copies; None if it copies none of them twice."""
     by_code = {line.text.strip(): line for line in reversed(unit.candidates)}
     said = yield from ask_for_fields(_INSTRUCTIONS, text, {"line": tuple(by_code)})
@@ -119,17 +130,17 @@ def check_suggestion(code: str, line: DiffLine, path: str, source: str | None) -
     return f"{indent}{text}"
 
 
-def _answer(files: Sequence[FileDiff], state: dict[str, Any]) -> PlanStep:
+def _answer(files: Sequence[FileDiff], state: ReviewState) -> PlanStep:
     """Return the review. A small model approves nothing: that it found no defect is all that is known."""
-    findings = msgspec.convert(state["findings"], tuple[ReviewFinding, ...])
+    findings = state.findings
     count = f"{len(files)} changed {'file' if len(files) == 1 else 'files'}"
     result = f"{len(findings)} {'finding' if len(findings) == 1 else 'findings'}" if findings else "no defect was found"
-    refuted = f"; {state['refuted']} more didn't hold at a second look" if state["refuted"] else ""
+    refuted = f"; {state.refuted} more didn't hold at a second look" if state.refuted else ""
     verdict = "REQUEST_CHANGES" if any(each.severity == "critical" for each in findings) else "COMMENT"
     answer = ReviewAnswer(
         f"Looked at {count}, one function at a time, with a small model: {result}{refuted}.",
         verdict,
         findings,
-        tuple(state["skipped"]),
+        state.skipped,
     )
     return PlanStep((("give_answer", msgspec.to_builtins(answer)),))
