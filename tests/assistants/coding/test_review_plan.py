@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from assistants.coding.stage import carried_out, git, needs_git, project
+from assistants.coding.test_debug_plan import history
+from treadle.assistants.coding.answers import ReviewFinding
 from treadle.assistants.coding.review_diffs import DiffLine, FileDiff, parse_diff
-from treadle.assistants.coding.review_plan import check_suggestion
+from treadle.assistants.coding.review_plan import ReviewState, check_suggestion, plan_review
 from treadle.assistants.coding.review_units import list_units
 from treadle.core.requests import Request
 from treadle.core.seams import Traits
@@ -215,3 +218,17 @@ def test_a_deleted_file_is_reviewed_by_what_was_removed() -> None:
     [file] = parse_diff("diff --git a/x.py b/x.py\ndeleted file mode 100644\n--- a/x.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-lock(x)\n")
     assert isinstance(file, FileDiff)
     assert [line.text for line in list_units(file, None)[0].candidates] == ["lock(x)"]
+
+
+def test_a_review_that_was_interrupted_goes_on_with_the_next_file() -> None:
+    diff = "".join(f"--- a/{name}.js\n+++ b/{name}.js\n@@ -0,0 +1 @@\n+x = '{name}'\n" for name in ("one", "two"))
+    found = ReviewFinding("warning", "Wrong", "So.", "one.js", "x = 'one'", 1)
+    state = msgspec.to_builtins(ReviewState(1, (found,), 2))
+    past = history((state, [("read_file", {"path": "two.js"}, "There is no such file.")]))
+    plan = plan_review(Request("", past), parse_diff(diff), "")
+    assert "A change of two.js." in next(plan).text
+    with pytest.raises(StopIteration) as over:
+        plan.send('{"reason": "Fine.", "defect": "no"}')
+    [(name, answer)] = over.value.value.calls
+    assert (name, [each["title"] for each in answer["findings"]]) == ("give_answer", ["Wrong"])
+    assert answer["summary"].endswith("1 finding; 2 more didn't hold at a second look.")

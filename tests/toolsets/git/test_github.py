@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assistants.coding.stage import git, needs_git, project
 from github import ISSUE, PULL, StandInGh, install_gh
 from treadle.toolsets.git.github import GitHub, GitHubReference, GitHubReviewComment, is_github_reference
 from treadle.toolsets.git.problems import GitFailed, GitRefused
@@ -39,6 +40,18 @@ def test_an_address_names_its_repository_on_any_host_of_github(github: GitHub) -
     for other in ("https://example.org/a/b/pull/7", "--repo", "7; rm"):
         with pytest.raises(GitRefused, match="neither a number nor the address"):
             asyncio.run(github.find(other))
+
+
+@needs_git
+def test_a_number_belongs_to_the_repository_that_the_folder_pushes_to(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    here = GitHub(folder, unsafe=True)
+    with pytest.raises(GitRefused, match=r"isn't GitHub's: give the address instead of a number"):
+        asyncio.run(here.find("12"))
+    git(folder, "remote", "set-url", "origin", "git@github.com:acme/widget.git")
+    assert asyncio.run(here.find("#12")) == WIDGET_ISSUE
+    with pytest.raises(GitRefused, match="A number needs the repository it belongs to: give the address instead"):
+        asyncio.run(GitHub(tmp_path, unsafe=True).find("12"))
 
 
 def test_an_issue_is_read_with_its_comments(github: GitHub, gh: StandInGh) -> None:

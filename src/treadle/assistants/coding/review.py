@@ -40,7 +40,7 @@ async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
     """Run a review job, and post its result to the pull request if requested."""
     room = await prepare_environment(desk, "review", keeps=given.keep_context, free=given.free)
     if "review" in desk.job.facts:  # resumed after the review was done, to post it
-        return await _post(room, given, desk.job.facts["review"])
+        return await _post(room, desk.job.facts["review"])
     files = parse_diff(await _read_diff(room, given))
     if given.diff.strip() and not list_hunks(files):
         return JobResult("failed", why="What was given is no diff with changed lines: use the output of `git diff` or `diff -u`.")
@@ -49,11 +49,10 @@ async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
     found = await read_repository(room.folder, unsafe=room.unsafe) if given.branch else None
     if room.is_guided:
         files, left_out = _limit_hunks(files)
-        shown, plan = f"{len(files)} files", partial(plan_review, files=files, purpose=given.description)
+        asked, plan = "Review the change.", partial(plan_review, files=files, purpose=given.description)
     else:
         shown, left_out = format_numbered_diff(files, _MAX_DIFF)
-        plan = None
-    asked = prompts.format_review_prompt(given.description, shown, given.branch, found.branch if found else "")
+        asked, plan = prompts.format_review_prompt(given.description, shown, given.branch, found.branch if found else ""), None
     agent = await build_job_agent(room, validators=(_FindingsValidator(desk, files),), plan=plan)
     result = await desk.ask(agent, asked)
     if result.stopped != "answered":
@@ -64,16 +63,16 @@ async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
     if not given.post:
         return JobResult("completed", output)
     desk.note(review=output)
-    return await _post(room, given, output)
+    return await _post(room, output)
 
 
-async def _post(room: JobEnvironment, given: ReviewInputs, output: dict[str, Any]) -> JobResult:
+async def _post(room: JobEnvironment, output: dict[str, Any]) -> JobResult:
     """Post a review: another turn of the run, with a call that needs approval."""
     desk, pull = room.desk, room.desk.job.facts["pull_request"]
-    github, reference = _github(room), GitHubReference(pull["repository"], pull["number"])
+    reference = GitHubReference(pull["repository"], pull["number"])
     arguments = posting_arguments(reference, pull["commit"], output, findings_of(output), desk.job.id)
     plan = partial(plan_posting, arguments=arguments)
-    agent = build_plan_agent(room, plan, make_posting_toolset(github), posting_rules())
+    agent = build_plan_agent(room, plan, make_posting_toolset(_github(room), desk.job.id), posting_rules())
     result = await desk.ask(agent, f"Post the review to {pull['url']}.", turn=1)
     if result.stopped != "answered":
         return stopped_result(result, output)

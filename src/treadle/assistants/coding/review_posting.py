@@ -19,9 +19,9 @@ TOOL = "post_review"
 _REASON = "Others see what is posted to GitHub."
 
 
-def make_posting_toolset(github: GitHub) -> FunctionToolset:
-    """Return the tool that posts a review."""
-    posting = _ReviewPosting(github)
+def make_posting_toolset(github: GitHub, job: str) -> FunctionToolset:
+    """Return the tool that posts the review of a job."""
+    posting = _ReviewPosting(github, mark_of(job))
     make = tool(retry="checkable", reconcile=posting.was_posted, preview=posting.to_post, sequential=True)
     return FunctionToolset([make(posting.post_review)], "github")
 
@@ -63,8 +63,9 @@ def _to_comment(finding: PlacedFinding) -> GitHubReviewComment:
 
 
 class _ReviewPosting:
-    def __init__(self, github: GitHub) -> None:
+    def __init__(self, github: GitHub, mark: str) -> None:
         self._github = github
+        self._mark = mark
 
     async def post_review(
         self, ctx: RunContext[Any], repository: str, number: int, commit: str, body: str, comments: list[dict[str, Any]]
@@ -78,7 +79,7 @@ class _ReviewPosting:
         :param comments: comments at lines
         """
         reference = GitHubReference(repository, number)
-        there = await self._find(reference, body)
+        there = await self._github.find_review(reference, self._mark)
         if there:
             return f"The review was posted already: {there}"
         url = await self._github.post_review(reference, commit, body, msgspec.convert(comments, tuple[GitHubReviewComment, ...]))
@@ -88,7 +89,7 @@ class _ReviewPosting:
         self, ctx: RunContext[Any], repository: str, number: int, commit: str, body: str, comments: list[dict[str, Any]]
     ) -> str | None:
         """Return the result of a call that was interrupted, if the review is there."""
-        there = await self._find(GitHubReference(repository, number), body)
+        there = await self._github.find_review(GitHubReference(repository, number), self._mark)
         return f"Posted the review: {there}" if there else None
 
     async def to_post(
@@ -99,7 +100,3 @@ class _ReviewPosting:
         placed = msgspec.convert(comments, tuple[GitHubReviewComment, ...])
         parts = [f"{each.path}:{each.start_line or each.line}\n{each.body}" for each in placed]
         return Preview("\n\n".join([head, body, *parts]))
-
-    async def _find(self, reference: GitHubReference, body: str) -> str:
-        mark = body.rpartition("<!--")[2]
-        return await self._github.find_review(reference, f"<!--{mark}".strip())

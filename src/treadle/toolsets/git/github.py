@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from treadle.toolsets.git.host_programs import HostPrograms
-from treadle.toolsets.git.problems import GitFailed, GitRefused, shorten_git_output
+from treadle.toolsets.git.problems import GitFailed, GitProblem, GitRefused, shorten_git_output
 from treadle.toolsets.git.push import read_remote_address
 from treadle.toolsets.git.remotes import github_repository
 from treadle.toolsets.git.sandboxed import SandboxedGit
@@ -109,7 +109,10 @@ class GitHub:
         number = _NUMBER.fullmatch(reference)
         if number is None:
             raise GitRefused(f"{reference[:200]!r} is neither a number nor the address of an issue or pull request of GitHub.")
-        where = await read_remote_address(SandboxedGit(self._folder, unsafe=self._unsafe), self._remote)
+        try:
+            where = await read_remote_address(SandboxedGit(self._folder, unsafe=self._unsafe), self._remote)
+        except GitProblem as problem:
+            raise GitRefused(f"A number needs the repository it belongs to: give the address instead. {problem}") from problem
         if not where.github:
             raise GitRefused(f"The remote {self._remote} ({where.shown}) isn't GitHub's: give the address instead of a number.")
         return GitHubReference(where.github, int(number[1]))
