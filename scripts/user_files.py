@@ -20,6 +20,7 @@ WAYS = frozenset(("workspace", "_workspace", "Workspace"))  # what opens beneath
 MAY = {
     "assistants/coding/context_log.py": "writes what a model was asked into a job's own folder",
     "assistants/coding/session_changes.py": "its own file, in Treadle's own folder",
+    "assistants/coding/review.py": "keeps the diff that is reviewed in a job's own folder",
     "assistants/coding/workspaces.py": "resolves the name of a folder, which `files.workspace_folders` then checks; opens nothing",
     "assistants/coding/sample.py": "writes a sample that comes with the package into a new folder",
     "assistants/coding/undo.py": "names the folder that the person is in",

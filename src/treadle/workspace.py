@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.git.actions import GitRules
     from treadle.toolsets.git.changes import FileChange, changes_since
     from treadle.toolsets.git.copies import copy_repository, fetch_branch, link_environments
+    from treadle.toolsets.git.github import GitHub, GitHubReference, GitHubReviewComment, is_github_reference
     from treadle.toolsets.git.merge import MergeResult, merge_branch
     from treadle.toolsets.git.repository import Repository, commit_paths, find_unsuitable, publish, read_repository, review_diff
     from treadle.toolsets.git.tools import git_tools
@@ -39,6 +40,9 @@ _HOMES = {
     "CheckFailure": "treadle.toolsets.checks.values",
     "FileChange": "treadle.toolsets.git.changes",
     "FileLines": "treadle.toolsets.workspace.files",
+    "GitHub": "treadle.toolsets.git.github",
+    "GitHubReference": "treadle.toolsets.git.github",
+    "GitHubReviewComment": "treadle.toolsets.git.github",
     "GitRules": "treadle.toolsets.git.actions",
     "MergeResult": "treadle.toolsets.git.merge",
     "CheckOutcome": "treadle.toolsets.checks.values",
@@ -56,6 +60,7 @@ _HOMES = {
     "copy_repository": "treadle.toolsets.git.copies",
     "fetch_branch": "treadle.toolsets.git.copies",
     "git_tools": "treadle.toolsets.git.tools",
+    "is_github_reference": "treadle.toolsets.git.github",
     "link_environments": "treadle.toolsets.git.copies",
     "merge_branch": "treadle.toolsets.git.merge",
     "format_counts": "treadle.toolsets.checks.format",
@@ -81,6 +86,9 @@ __all__ = [
     "CommandData",
     "FileChange",
     "FileLines",
+    "GitHub",
+    "GitHubReference",
+    "GitHubReviewComment",
     "GitRules",
     "MergeResult",
     "Outline",
@@ -98,6 +106,7 @@ __all__ = [
     "format_counts",
     "format_outcome",
     "git_tools",
+    "is_github_reference",
     "link_environments",
     "merge_branch",
     "publish",

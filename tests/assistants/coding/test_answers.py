@@ -1,8 +1,10 @@
 """Reviews and reports as people read them: the worst first, the verdict last, nothing critical approved."""
 
+from typing import Any
+
 from treadle.assistants.coding.answers import (
-    ReviewAnswer,
-    ReviewFinding,
+    FindingSeverity,
+    PlacedFinding,
     TriageAnswer,
     correct_verdict,
     format_review,
@@ -10,19 +12,25 @@ from treadle.assistants.coding.answers import (
 )
 
 
+def finding(severity: FindingSeverity, title: str, line: int = 7, **more: Any) -> PlacedFinding:
+    return PlacedFinding(severity, title, "So.", "a.py", line, line, "x = 1", **more)
+
+
 def test_a_review_tells_the_worst_first_and_ends_with_its_verdict() -> None:
-    review = ReviewAnswer(
-        "Adds a cache.", "COMMENT", (ReviewFinding("nit", "typo"), ReviewFinding("critical", "It loses data.", "a.py", 7))
+    found = [finding("nit", "Typo."), finding("critical", "It loses data", anchor="hunk"), finding("nit", "Gone", 0)]
+    assert format_review("Adds a cache.", "COMMENT", found, ["2 findings were dropped."]) == (
+        "Adds a cache.\n\n## Critical\n- `a.py:7` (code that was removed there): It loses data. So.\n\n"
+        "## Nit\n- `a.py:7`: Typo. So.\n- `a.py`: Gone. So.\n\n2 findings were dropped.\n\n**COMMENT**"
     )
-    assert format_review(review) == "Adds a cache.\n\n## Critical\n- `a.py:7`: It loses data.\n\n## Nit\n- typo\n\n**COMMENT**"
+    assert "```suggestion\nx = 2\n```" in format_review("", "COMMENT", [finding("nit", "Typo", suggestion="x = 2")])
 
 
 def test_what_is_critical_is_not_approved() -> None:
-    critical = (ReviewFinding("critical", "It loses data.", "a.py"),)
-    assert correct_verdict(ReviewAnswer("x", "APPROVE", critical)).verdict == "REQUEST_CHANGES"
-    assert correct_verdict(ReviewAnswer("x", "COMMENT", critical)).verdict == "COMMENT"
-    assert correct_verdict(ReviewAnswer("x", "APPROVE")).verdict == "APPROVE"
-    assert "- `a.py`: It" in format_review(ReviewAnswer("x", "APPROVE", critical))
+    critical = (finding("critical", "It loses data"),)
+    assert correct_verdict("APPROVE", critical) == "REQUEST_CHANGES"
+    assert correct_verdict("COMMENT", critical) == "COMMENT"
+    assert correct_verdict("APPROVE", ()) == "APPROVE"
+    assert correct_verdict("REQUEST_CHANGES", ()) == "COMMENT"
 
 
 def test_a_report_has_eight_sections_and_says_what_is_not_known() -> None:

@@ -42,7 +42,7 @@ def result(call: Call, came: CheckOutcome | FileLines | str) -> Result:
     return Result(call.id, call.name, content, data=None if isinstance(came, str) else msgspec.to_builtins(came))
 
 
-def history(*rounds: tuple[int | None, list[tuple[str, dict[str, Any], Any]]]) -> History:
+def history(*rounds: tuple[Any, list[tuple[str, dict[str, Any], Any]]]) -> History:
     """A conversation: for each round the state of the plan and what was called, with what came back."""
     messages = [person_message("Find the bug.")]
     for number, (state, calls) in enumerate(rounds):

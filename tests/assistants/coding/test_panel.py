@@ -137,7 +137,7 @@ def test_what_is_missing_or_refused_is_said_where_one_writes(visit, shop):
 
 def test_a_review_reports_and_has_no_changes_to_show(visit, shop):
     (shop / "shop.py").write_text(MENDED)
-    finding = {"severity": "warning", "message": "No test.", "path": "shop.py", "line": 2}
+    finding = {"severity": "warning", "title": "No test", "explanation": "", "path": "shop.py", "quote": "return count * 3"}
 
     async def look(page):
         await put(page, "#workspace", str(shop))

@@ -223,7 +223,7 @@ def test_jobs_of_commands_are_shown_and_left_to_their_process(tmp_path: Path, sh
 
 def test_a_review_and_a_triage_report_and_change_nothing(tmp_path: Path, shop: Path) -> None:
     (shop / "shop.py").write_text(MENDED)
-    finding = {"severity": "warning", "message": "No test.", "path": "shop.py", "line": 2}
+    finding = {"severity": "warning", "title": "No test", "explanation": "", "path": "shop.py", "quote": "return count * 3"}
     review = asks(("give_answer", {"summary": "It is right.", "verdict": "COMMENT", "findings": [finding]}))
     triage = asks(("give_answer", {"severity": "low", "category": "bug", "summary": "One too many.", "root_cause": "A plus."}))
     with served(tmp_path, review, triage) as table:

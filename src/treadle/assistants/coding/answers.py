@@ -1,11 +1,13 @@
 """Answers of each job kind, as the model gives them, and as Markdown for people."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 ReviewVerdict = Literal["APPROVE", "REQUEST_CHANGES", "COMMENT"]
 FindingSeverity = Literal["critical", "warning", "suggestion", "nit"]
+FindingAnchor = Literal["line", "hunk"]
 TriageSeverity = Literal["critical", "high", "medium", "low", "info"]
 TriageCategory = Literal["bug", "performance", "security", "dependency", "infrastructure", "test", "documentation"]
 
@@ -36,12 +38,33 @@ class WorkReport(Struct, frozen=True):
 
 
 class ReviewFinding(Struct, frozen=True):
-    """One thing to say about a change."""
+    """One defect in a change, as a model reports it."""
 
     severity: FindingSeverity
-    message: Annotated[str, _description("What is wrong, what follows from it, and what to do.")]
-    path: str = ""
-    line: int = 0
+    title: Annotated[str, _description("What is wrong, in one short sentence.")]
+    explanation: Annotated[str, _description("Why it is wrong, what follows from it, and what to do.")]
+    path: Annotated[str, _description("The file, as the diff names it.")]
+    quote: Annotated[str, _description("The line or lines of code that are wrong, copied exactly from the diff.")]
+    line: Annotated[int, _description("The first of these lines: its number in the new file, as the diff shows it.")] = 0
+    suggestion: Annotated[str, _description("Code to replace exactly the quoted lines; empty if there is none.")] = ""
+
+
+class PlacedFinding(Struct, frozen=True):
+    """A finding whose place was checked.
+
+    line, end_line  the quoted lines in the new file; 0 if the file was deleted
+    anchor          `line` if the quoted code is there; `hunk` if it was removed, so that `line` is where it was
+    """
+
+    severity: FindingSeverity
+    title: str
+    explanation: str
+    path: str
+    line: int
+    end_line: int
+    quote: str
+    suggestion: str = ""
+    anchor: FindingAnchor = "line"
 
 
 class ReviewAnswer(Struct, frozen=True):
@@ -50,6 +73,7 @@ class ReviewAnswer(Struct, frozen=True):
     summary: Annotated[str, _description("What the change does, and what you think of it, in a few sentences.")]
     verdict: ReviewVerdict
     findings: tuple[ReviewFinding, ...] = ()
+    not_reviewed: Annotated[tuple[str, ...], _description("Places that you could not review, as path:line; usually none.")] = ()
 
 
 class TriageAnswer(Struct, frozen=True):
@@ -65,27 +89,39 @@ class TriageAnswer(Struct, frozen=True):
     fix: Annotated[str, _description("What to change, and where. Change nothing yourself.")] = ""
 
 
-def correct_verdict(review: ReviewAnswer) -> ReviewAnswer:
-    """Return the review with a verdict that fits its findings: nothing critical is approved."""
-    critical = any(finding.severity == "critical" for finding in review.findings)
-    if critical and review.verdict == "APPROVE":
-        return ReviewAnswer(review.summary, "REQUEST_CHANGES", review.findings)
-    return review
+def correct_verdict(verdict: ReviewVerdict, findings: Sequence[PlacedFinding]) -> ReviewVerdict:
+    """Return a verdict that fits the findings: nothing critical is approved, and changes are requested only for a finding."""
+    if verdict == "APPROVE" and any(finding.severity == "critical" for finding in findings):
+        return "REQUEST_CHANGES"
+    return "COMMENT" if verdict == "REQUEST_CHANGES" and not findings else verdict
 
 
-def format_review(review: ReviewAnswer) -> str:
-    """Format the review, worst finding first, verdict last."""
-    parts = [review.summary.strip()]
+def is_at_least(severity: FindingSeverity, least: FindingSeverity) -> bool:
+    """Return whether a severity is as bad as another one, or worse."""
+    return FINDING_SEVERITIES.index(severity) <= FINDING_SEVERITIES.index(least)
+
+
+def format_review(summary: str, verdict: ReviewVerdict, findings: Sequence[PlacedFinding], notes: Sequence[str] = ()) -> str:
+    """Format a review, worst finding first, then notes on what was left out of it, verdict last."""
+    parts = [summary.strip()]
     for weight in FINDING_SEVERITIES:
-        found = [finding for finding in review.findings if finding.severity == weight]
+        found = [finding for finding in findings if finding.severity == weight]
         if found:
             parts.append(f"## {weight.capitalize()}\n" + "\n".join(map(_format_finding, found)))
-    return "\n\n".join([*parts, f"**{review.verdict}**"])
+    return "\n\n".join([*parts, *notes, f"**{verdict}**"])
 
 
-def _format_finding(finding: ReviewFinding) -> str:
-    place = f"{finding.path}:{finding.line}" if finding.path and finding.line else finding.path
-    return f"- `{place}`: {finding.message}" if place else f"- {finding.message}"
+def _format_finding(finding: PlacedFinding) -> str:
+    place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    removed = " (code that was removed there)" if finding.anchor == "hunk" else ""
+    return f"- `{place}`{removed}: {format_finding_text(finding)}"
+
+
+def format_finding_text(finding: PlacedFinding) -> str:
+    """Return a finding's title, explanation and suggestion as Markdown."""
+    title = finding.title.strip()
+    words = " ".join(filter(None, [title if title.endswith((".", "!", "?")) else f"{title}.", finding.explanation.strip()]))
+    return words if not finding.suggestion else f"{words}\n\n```suggestion\n{finding.suggestion}\n```"
 
 
 def format_triage(triage: TriageAnswer) -> str:

@@ -135,6 +135,22 @@ def splice_code(source: str, code: str, path: str) -> str:
     return _replace_definitions(source, old, code, new)
 
 
+def append_code(source: str, code: str) -> str:
+    """Return the file with new definitions at its end, and their imports at its beginning; empty if that isn't valid Python."""
+    old, new = parse_python(source), parse_python(code)
+    if old is None or new is None or not new.body:
+        return ""
+    lines = source.splitlines()
+    added = [node for node in new.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    for node in added:
+        start = _first_line(node) if isinstance(node, Definition) else node.lineno
+        lines += ["", "", *_slice_lines(code, start, node.end_lineno or node.lineno).splitlines()]
+    at = _count_header_lines(old)
+    lines[at:at] = _find_new_imports(old, code, new)
+    spliced = "\n".join(lines).strip("\n") + "\n"
+    return spliced if added and parse_python(spliced) is not None else ""
+
+
 def find_relative_imports(source: str) -> list[str]:
     """Return the files that JavaScript code imports from its own project, as they are written there."""
     return re.findall(r"""(?:from|require\(|import)\s*['"](\.{1,2}/[^'"]+)['"]""", source)

@@ -1,25 +1,25 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
 
 from asyncio import to_thread
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from treadle import Agent, Limits, Model
+from treadle import Agent, Limits, Model, Toolset
 from treadle.assistant import JobContext, Settings, configured_agent, settings_for
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.checkout import note_progress, prepare_working_folder, source_folder_of
 from treadle.assistants.coding.context_log import ContextLoggingModel
-from treadle.assistants.coding.debug_plan import plan_debugging
-from treadle.assistants.coding.fault_localisation import BugReport
+from treadle.assistants.coding.github_issues import IssueContext
+from treadle.assistants.coding.inputs import IssueText
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
 from treadle.files import Workspace, WorkspaceProblem
-from treadle.plans import GuidedModel
+from treadle.plans import GuidedModel, Plan
 from treadle.workspace import (
     Bounds,
     Checkpoints,
@@ -113,7 +113,7 @@ async def prepare_environment(
         project = source if folder != source and is_sandboxed else None
     model = await desk.host.model()
     chooses = free or bool(desk.host.dialect)  # a dialect that was named is to be used
-    led = kind == "debug" and not chooses and not model.traits.native_calls
+    led = not chooses and not model.traits.native_calls
     model = ContextLoggingModel(model, desk.folder / "context") if keeps or settings.context.keep else model
     return JobEnvironment(
         kind, desk, source, folder, project, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints")
@@ -137,14 +137,18 @@ async def build_job_agent(
     leaves: bool = False,
     turn: int = 0,
     tests: Bounds | None = None,
-    report: BugReport = BugReport(),  # noqa: B008 - frozen
+    plan: Plan | None = None,
+    issue: IssueText | None = None,
+    validators: Sequence[Callable[[Any], Any]] = (),
 ) -> Agent[Any, Any]:
     """Build the agent that does the work.
 
-    leaves  lets it push
-    turn    the turn's number
-    tests   the bounds of tests
-    report  what is known of the bug, for a guided model
+    leaves      lets it push
+    turn        the turn's number
+    tests       the bounds of tests
+    plan        of a guided model
+    issue       of GitHub that the job is about
+    validators  of its answer
     """
     kept = room.checkpoints if room.changes else None
     tools = make_coding_toolset(
@@ -159,9 +163,10 @@ async def build_job_agent(
     )
     parts: dict[str, Any] = {
         "name": f"coding-{room.kind}",
-        "toolsets": [tools],
+        "toolsets": [tools, *([IssueContext(issue)] if issue is not None and not room.is_guided else [])],
         "instructions": build_instructions(room.kind, room.settings),
         "output_type": _OUTPUT_TYPES[room.kind],
+        "output_validators": validators,
         "policy": coding_rules(room.kind, leaves=leaves),
         "approver": room.desk.host.approver,
         "priced": True,
@@ -172,8 +177,8 @@ async def build_job_agent(
     )  # over all turns of a job, so that what is left goes before what was settled
     model = room.model
     if room.is_guided:
-        project = await to_thread(read_project_sources, room.folder)
-        model = GuidedModel(model, partial(plan_debugging, project=project, report=report))
+        assert plan is not None, "every job kind has one"
+        model = GuidedModel(model, plan)
     host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
     project = room.source if room.changes else None  # a judge doesn't read what the project wants
     return configured_agent(
@@ -188,11 +193,23 @@ async def build_job_agent(
     )
 
 
+def build_plan_agent(room: JobEnvironment, plan: Plan, toolset: Toolset, rules: Sequence[Any]) -> Agent[Any, Any]:
+    """Build an agent that only follows a plan, with one toolset: for a step of a job that no model decides."""
+    parts: dict[str, Any] = {
+        "name": f"coding-{room.kind}",
+        "toolsets": [toolset],
+        "policy": rules,
+        "approver": room.desk.host.approver,
+    }
+    return configured_agent(room.source, GuidedModel(room.model, plan), parts=parts, assistant="coding", context=False)
+
+
 async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:
     """Return what is left of the job's limits after the turns before this one."""
     limits, rounds, spent = room.settings.limits, await room.desk.rounds(turn), await room.desk.usage(turn)
+    most = room.settings.said("limits").get("limits.rounds") or (GUIDED_ROUNDS if room.is_guided else MAX_ROUNDS)
     return Limits(
-        rounds=max(1, (limits.rounds or (GUIDED_ROUNDS if room.is_guided else MAX_ROUNDS)) - rounds),
+        rounds=max(1, most - rounds),
         tokens=None if limits.tokens is None else max(1, limits.tokens - spent.total_tokens),
         seconds=limits.seconds,
         cost=None if limits.cost is None else max(0.0, limits.cost - (spent.cost or 0.0)),

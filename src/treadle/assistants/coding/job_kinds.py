@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from treadle.assistant import JobKind
-from treadle.assistants.coding import command, jobs
+from treadle.assistants.coding import command, jobs, review
 from treadle.assistants.coding.inputs import BuildInputs, DebugInputs, JobInputs, ReviewInputs, TriageInputs
 
 
@@ -31,7 +31,7 @@ CODING_JOB_KINDS = (
         command.debug_inputs,
     ),
     CodingJobKind(
-        JobKind("review", "review a change", ReviewInputs, jobs.run_review, reads=True),
+        JobKind("review", "review a change", ReviewInputs, review.run_review, reads=True, leaving=("pr", "post")),
         command.add_review_arguments,
         command.review_inputs,
     ),

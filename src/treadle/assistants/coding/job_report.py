@@ -63,6 +63,8 @@ def format_work_lines(job: Job) -> list[str]:
         found.append(f"Pushed: {output['pushed']}")
     if output.get("pull_request"):
         found.append(f"Pull request: {output['pull_request']}")
+    if output.get("posted"):
+        found.append(str(output["posted"]))
     if output.get("usage"):
         found.append(f"Used: {_format_usage(job, output['usage'])}")
     return found

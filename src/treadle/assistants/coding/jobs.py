@@ -1,11 +1,13 @@
-"""The four job kinds, as jobs.
+"""Build, debug and triage jobs; `review` has those that review.
 
-Build and debug change a private copy, on its own branch, and their claims are verified; review and triage only read.
+Build and debug change a private copy, on its own branch, and their claims are verified; triage only reads.
 Each resumes where it was, in any process, from the state of the job, its run and the workspace.
 """
 
+from asyncio import to_thread
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,28 +17,34 @@ from treadle import Approval, RunResult
 from treadle.assistant import JobContext, JobResult
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.bug_facts import note_bug_facts, report_on, restore_reproduction, take_reproduction
+from treadle.assistants.coding.build_plan import choose_build_test_path, plan_build
+from treadle.assistants.coding.debug_plan import plan_debugging
 from treadle.assistants.coding.delivery import collect_changes, deliver_changes
 from treadle.assistants.coding.follow_up import facts_from_earlier_job
 from treadle.assistants.coding.inputs import (
     BuildInputs,
     DebugInputs,
     JobInputs,
-    ReviewInputs,
     TriageInputs,
     find_missing_input,
     symptom_of,
     to_task_prompt,
-    truncate_middle,
 )
-from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
+from treadle.assistants.coding.job_environment import (
+    JobEnvironment,
+    build_job_agent,
+    prepare_environment,
+    read_project_sources,
+)
 from treadle.assistants.coding.repair_evidence import collect_evidence, run_usual_tests
 from treadle.assistants.coding.tools import bounds_of_tests, usual_tests
+from treadle.assistants.coding.triage_plan import plan_triage
 from treadle.assistants.coding.verification import Verification, has_failed, verify_claim, verify_repair
 from treadle.errors import SettingsError
-from treadle.workspace import CheckOutcome, format_counts, format_outcome, read_repository, review_diff
+from treadle.plans import Plan
+from treadle.workspace import CheckOutcome, format_counts, format_outcome
 
 _MAX_RETRIES = 2  # times a claim that doesn't hold is sent back
-_MAX_DIFF = 60_000
 
 
 async def run_build(desk: JobContext, given: BuildInputs) -> JobResult:
@@ -49,37 +57,16 @@ async def run_debug(desk: JobContext, given: DebugInputs) -> JobResult:
     return await _run_change(desk, given)
 
 
-async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
-    """Run a review job."""
-    room = await prepare_environment(desk, "review", keeps=given.keep_context)
-    diff = given.diff or await review_diff(room.folder, given.base, given.branch, rules=room.git, unsafe=room.unsafe)
-    if not diff.strip():
-        return JobResult("completed", {"review_text": "There is nothing to review: nothing was changed.", "verdict": "COMMENT"})
-    found = await read_repository(room.folder, unsafe=room.unsafe) if given.branch else None
-    asked = prompts.format_review_prompt(
-        given.description, truncate_middle(diff, _MAX_DIFF), given.branch, found.branch if found else ""
-    )
-    result = await desk.ask(await build_job_agent(room), asked)
-    if result.stopped != "answered":
-        return _stopped_result(result, {})
-    answer = answers.correct_verdict(result.output)
-    output = {
-        "review_text": answers.format_review(answer),
-        "verdict": answer.verdict,
-        "issues_found": len(answer.findings),
-        "branch": given.branch,
-        **msgspec.to_builtins(answer),
-    }
-    return JobResult("completed", {**output, **await usage_output(desk)})
-
-
 async def run_triage(desk: JobContext, given: TriageInputs) -> JobResult:
     """Run a triage job: find out what is wrong, and why."""
     _check_inputs(given)
-    room = await prepare_environment(desk, "triage", keeps=given.keep_context)
-    result = await desk.ask(await build_job_agent(room), to_task_prompt(given))
+    room = await prepare_environment(desk, "triage", keeps=given.keep_context, free=given.free)
+    plan = None
+    if room.is_guided:
+        plan = partial(plan_triage, project=await to_thread(read_project_sources, room.folder), given=given)
+    result = await desk.ask(await build_job_agent(room, plan=plan, issue=given.github_issue), to_task_prompt(given))
     if result.stopped != "answered":
-        return _stopped_result(result, {})
+        return stopped_result(result, {})
     answer: answers.TriageAnswer = result.output
     output = {"triage_report": answers.format_triage(answer), **msgspec.to_builtins(answer)}
     return JobResult("completed", {**output, **await usage_output(desk)})
@@ -132,10 +119,12 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
     prompt, given_up = _build_task(given, before, desk.job.facts.get("earlier", "")), desk.before == "failed"
     while True:
         tests = bounds_of_tests(room.settings, before)
-        agent = await build_job_agent(room, leaves=given.push or given.pr, turn=turn, tests=tests, report=report_on(room, given))
+        plan = await _make_plan(room, given) if room.is_guided else None
+        leaves = given.push or given.pr
+        agent = await build_job_agent(room, leaves=leaves, turn=turn, tests=tests, plan=plan, issue=given.github_issue)
         result = await desk.ask(agent, prompt, turn)
         if result.stopped != "answered":
-            return _stopped_result(result, await collect_changes(room))
+            return stopped_result(result, await collect_changes(room))
         answer: answers.WorkReport = result.output
         if result.reason and not desk.job.facts.get("touched"):  # words alone, and nothing was done
             return JobResult("failed", await collect_changes(room), f"Nothing was changed. The model said: {answer.summary}")
@@ -150,6 +139,14 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
             return await deliver_changes(room, given, answer, proof, reproduction)
         turn += 1
         prompt = _format_rejection(proof, after)
+
+
+async def _make_plan(room: JobEnvironment, given: BuildInputs | DebugInputs) -> Plan:
+    """Return the plan of a guided model, which sees the project as it is now."""
+    project = await to_thread(read_project_sources, room.folder)
+    if isinstance(given, DebugInputs):
+        return partial(plan_debugging, project=project, report=report_on(room, given))
+    return partial(plan_build, project=project, given=given, test_path=str(room.desk.job.facts["build_test"]))
 
 
 async def _verify(
@@ -189,7 +186,10 @@ async def _prepare(room: JobEnvironment) -> None:
             usual_tests=msgspec.to_builtins(usual_tests(room.settings))
         )  # what the agent may write into settings is no matter
         desk.note(tests_before=msgspec.to_builtins(await run_usual_tests(room)))
-    if room.is_guided and "reproduction" not in facts:
+    if room.kind == "build" and room.is_guided and "build_test" not in facts:
+        files = (await to_thread(read_project_sources, room.folder)).files
+        desk.note(build_test=choose_build_test_path(files, desk.job.title))
+    if room.kind == "debug" and room.is_guided and "reproduction" not in facts:
         await note_bug_facts(room)
     await restore_reproduction(room)
 
@@ -207,7 +207,7 @@ def _build_task(given: BuildInputs | DebugInputs, before: CheckOutcome | None, e
     return "\n\n".join(parts)
 
 
-def _stopped_result(result: RunResult[Any], output: dict[str, Any]) -> JobResult:
+def stopped_result(result: RunResult[Any], output: dict[str, Any]) -> JobResult:
     """Return the result of a run that ended without an answer."""
     if result.stopped == "waiting":
         calls = " && ".join([_answer_command(approval) for approval in result.approvals])

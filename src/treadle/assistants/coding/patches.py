@@ -69,7 +69,7 @@ def _parse_file(section: list[str], room: int) -> FilePatch:
     if hunks and not hunks[-1]:
         hunks.pop()  # after the last line's end
     shown = _truncate_hunks(hunks, room)
-    kind, path, was = _parse_heading(heading)
+    kind, path, was = parse_diff_heading(heading)
     return FilePatch(
         path,
         kind,
@@ -93,8 +93,8 @@ def _truncate_hunks(hunks: list[str], room: int) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def _parse_heading(heading: list[str]) -> tuple[ChangeKind, str, str]:
-    """Return the kind of change, the file's path, and its earlier path if that differs."""
+def parse_diff_heading(heading: list[str]) -> tuple[ChangeKind, str, str]:
+    """Return the kind of change, the file's path, and its earlier path if that differs, from the lines above its hunks."""
     said = {name: path for line in heading for name, path in [_parse_heading_line(line)]}
     if "rename to" in said:
         return "renamed", said["rename to"], said["rename from"]
@@ -109,7 +109,7 @@ def _parse_heading(heading: list[str]) -> tuple[ChangeKind, str, str]:
 def _parse_heading_line(line: str) -> tuple[str, str]:
     for name, prefix in (("+++", "b/"), ("---", "a/"), ("rename to", ""), ("rename from", "")):
         if line.startswith(f"{name} "):
-            path = unquote_diff_path(line.removeprefix(f"{name} ").removesuffix("\t"))
+            path = unquote_diff_path(line.removeprefix(f"{name} ").partition("\t")[0])  # plain diffs have a time after it
             return name, "" if path == "/dev/null" else path.removeprefix(prefix)
     return "", ""
 

@@ -20,7 +20,9 @@ You are on a branch of your own; what you leave uncommitted is committed for you
 REVIEW = """\
 You review changes to code for a colleague. You can read the code around them and change nothing.
 Look for what breaks: wrong results, lost data, security, races, errors that are swallowed, tests that can't fail.
-Name the place of each finding. A finding is critical only if the change must not go in with it. Leave matters of taste out."""
+Report only defects of the change itself. Each finding quotes the code that is wrong, as the diff has it, and names its line.
+A finding is critical only if the change must not go in with it. Leave matters of taste out.
+General remarks belong in the summary."""
 
 TRIAGE = """\
 You find out why something goes wrong, for the engineer who will fix it. You can read the code and change nothing.
@@ -60,7 +62,7 @@ def format_review_prompt(about: str, diff: str, branch: str, current: str | None
 
     Files can only be read as they are in the folder, which may be on another branch.
     """
-    parts = [about.strip(), "Review this change:", f"```diff\n{diff}\n```"]
+    parts = [about.strip(), "Review this change. Before each line is its number in the new file:", f"```diff\n{diff}\n```"]
     if branch and branch != current:
         parts.append(f"The folder itself is on {current or 'another commit'}: files that you read there are without this change.")
     return "\n\n".join(filter(None, parts))

@@ -1,7 +1,10 @@
-"""Questions to a small model: for code corrected, for one piece of it as if it were missing, or for a test of a symptom. Pure.
+"""Questions to a small model: for code, for one piece of it as if it were missing, for a test, or for a few fields. Pure.
 
 A piece takes seconds, a whole function half a minute; and what a model doesn't see, it doesn't copy.
 """
+
+from collections.abc import Generator, Mapping
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,7 +12,7 @@ from msgspec.structs import replace
 from treadle import Options
 from treadle.assistants.coding.code import CodeHole, is_python_path, mark_hole
 from treadle.assistants.coding.fault_targets import FaultTarget
-from treadle.plans import PlanQuestion
+from treadle.plans import PlanQuestion, extract_json
 from treadle.workspace import CheckOutcome, format_outcome
 
 _MAX_TEXT = 1_500  # characters of a test, and of what tests say
@@ -66,6 +69,11 @@ _CODE_SCHEMA = {"type": "object", "properties": {"code": {"type": "string"}}, "r
 _MARK = "____"
 
 
+_FIELD_HEATS = (0.0, 0.6)  # of a question, and once again if its answer can't be used
+
+FieldAnswer = Generator[PlanQuestion, str, dict[str, str] | None]
+
+
 class FailingTests(Struct, frozen=True):
     """The tests that a repair is for: their source as far as known, and their outcome."""
 
@@ -102,6 +110,36 @@ def ask_for_test(
         symptom=_cut(symptom), origin=f", of the module {module}", source=target.shown, example=shown, more=more, runner=runner
     )
     return PlanQuestion(text, _INSTRUCTIONS, replace(options, max_tokens=600))
+
+
+def ask_for_fields(instructions: str, text: str, fields: Mapping[str, tuple[str, ...]]) -> FieldAnswer:
+    """Return the answer to a question as fields; None if it can't be used, also when the question is asked once again.
+
+    `fields` are texts, or one of some texts.
+    """
+    kinds = {name: {"type": "string", "enum": list(of)} if of else {"type": "string"} for name, of in fields.items()}
+    schema = {"type": "object", "properties": kinds, "required": list(kinds), "additionalProperties": False}
+    longest = max((len(each) for of in fields.values() for each in of), default=0)
+    for number, heat in enumerate(_FIELD_HEATS):
+        options = Options(temperature=heat, seed=number, max_tokens=200 + longest // 2)
+        said = extract_json((yield PlanQuestion(text, instructions, options, schema)))
+        answer = _check_fields(cast("dict[str, Any]", said), fields) if isinstance(said, dict) else None
+        if answer is not None:
+            return answer
+    return None
+
+
+def _check_fields(said: dict[str, Any], fields: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
+    """Return the fields as they have to be: for a text that is one of some, that one, however it is spaced."""
+    found: dict[str, str] = {}
+    for name, allowed in fields.items():
+        value = str(said.get(name, "")).strip()
+        if allowed:
+            value = next((each for each in allowed if "".join(each.split()) == "".join(value.split())), "")
+        if not value:
+            return None
+        found[name] = value
+    return found
 
 
 def _fence_language(target: FaultTarget) -> str:

@@ -27,16 +27,16 @@ class NoReproduction(Struct, frozen=True):
     why: str
 
 
-def choose_test_path(files: Mapping[str, str]) -> str:
-    """Return where a test for a symptom is written: beside most of the other tests, under a name that no file has."""
+def choose_test_path(files: Mapping[str, str], name: str = TEST_NAME) -> str:
+    """Return where a new test is written: beside most of the other tests, under a name that no file has."""
     folders = [
         str(PurePosixPath(path).parent) for path in files if is_test_path(path) and PurePosixPath(path).name.startswith("test")
     ]
     folder = max(
         sorted(set(folders)), key=folders.count, default="tests" if any(path.startswith("tests/") for path in files) else "."
     )
-    names = [TEST_NAME, *[TEST_NAME.replace(".py", f"_{number}.py") for number in range(2, 100)]]
-    paths = [name if folder == "." else f"{folder}/{name}" for name in names]
+    names = [name, *[name.replace(".py", f"_{number}.py") for number in range(2, 100)]]
+    paths = [each if folder == "." else f"{folder}/{each}" for each in names]
     return next(path for path in paths if path not in files)
 
 
@@ -54,7 +54,7 @@ def plan_reproduction(
     places = ranked[:3]
     target = (widen_target(project, narrow_targets(project, places)[0], places) or narrow_targets(project, places))[0]
     runner = first.runner or "pytest"
-    example = _find_example(project, target.path)
+    example = find_example_test(project, target.path)
     reasons = [_explain(step) for _, step in tries]
     known = [content for content, _ in tries]
     for number, heat in list(enumerate(_HEATS * (story.turn + 1)))[len(tries) :]:
@@ -73,7 +73,7 @@ def plan_reproduction(
     return NoReproduction(f"No test that was written for it shows it ({tested}).")
 
 
-def _find_example(project: ProjectSources, path: str) -> str:
+def find_example_test(project: ProjectSources, path: str) -> str:
     """Return an existing test with its imports: of a file that imports this one, if there is any."""
     tests = [each for each in sorted(project.files) if PurePosixPath(each).name.startswith("test") and is_test_path(each)]
     of_it = [each for each in tests if any(path == found for found in project.imported_files(each))]

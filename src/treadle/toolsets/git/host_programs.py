@@ -57,10 +57,16 @@ class HostPrograms:
         return found if found and self._is_outside_workspace(found) else None
 
     async def run(
-        self, *line: str, cwd: Path, env: Mapping[str, str] | None = None, stdin: BinaryIO | None = None, seconds: float = 300
+        self,
+        *line: str,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        stdin: BinaryIO | None = None,
+        seconds: float = 300,
+        output: int = OUTPUT,
     ) -> CommandResult:
         """Run a program and return its result. It has no terminal, so it can't prompt."""
-        kept, begun, late = CommandOutput(OUTPUT), monotonic(), False
+        kept, begun, late = CommandOutput(output), monotonic(), False
         source = DEVNULL if stdin is None else stdin.fileno()
         process = start_process(line, env={**self._env, **(env or {})}, cwd=cwd, stdin=source)
         reading = asyncio.create_task(read_output(process, kept, None))

@@ -34,7 +34,7 @@ def parse_address(url: str, workspace: Path) -> RemoteAddress:
     for pattern in (_HTTPS, _SSH, _SCP):
         found = pattern.fullmatch(url)
         if found is not None:
-            return RemoteAddress(url, strip_credentials(url), _github_name(found["host"], found["path"]))
+            return RemoteAddress(url, strip_credentials(url), github_repository(found["host"], found["path"]))
     if "://" not in url.removeprefix("file://") and "::" not in url:
         return _parse_local(url, workspace)
     raise GitRefused(
@@ -62,7 +62,8 @@ def _parse_local(url: str, workspace: Path) -> RemoteAddress:
     return RemoteAddress(str(path), str(path))
 
 
-def _github_name(host: str, path: str) -> str:
+def github_repository(host: str, path: str) -> str:
+    """Return the name of a repository for `gh`; empty if the host isn't one of GitHub's."""
     host = host.lower().removeprefix("ssh.").removeprefix("www.")
     found = _REPOSITORY.fullmatch(path)
     if found is None or not (host == "github.com" or host.startswith("github.") or host.endswith(".ghe.com")):

@@ -81,12 +81,18 @@ async def review_diff(
     base: str = "",
     branch: str = "",
     *,
+    since: str = "",
     rules: GitRules = GitRules(),  # noqa: B008 - frozen
     unsafe: bool = False,
 ) -> str:
-    """Return the diff to review: a branch against its base; without either, uncommitted changes, else what this branch adds."""
+    """Return the diff to review: a branch against its base; without either, uncommitted changes, else what this branch adds.
+
+    `since` is a commit: then it is everything that differs from it now, committed or not.
+    """
     git = SandboxedGit(folder, unsafe=unsafe)
     state = parse_status(await git.read(*STATUS_QUERY, "--untracked-files=all"))
+    if since:
+        return await _diff_uncommitted(git, state, await resolve_commit(git, since))
     if not branch and not base:
         changed = await _diff_uncommitted(git, state)
         if changed.strip() or not state.head:
@@ -95,9 +101,10 @@ async def review_diff(
     return await diff_branch(folder, into, branch or "HEAD", unsafe=unsafe)
 
 
-async def _diff_uncommitted(git: SandboxedGit, state: GitState) -> str:
-    """Return uncommitted changes, including untracked files."""
-    tracked = await git.read(*DIFF, *(("HEAD",) if state.head else ("--cached",))) if state.changes else ""
+async def _diff_uncommitted(git: SandboxedGit, state: GitState, since: str = "") -> str:
+    """Return the changes since a commit, by default uncommitted ones, including untracked files."""
+    base = since or ("HEAD" if state.head else "--cached")
+    tracked = await git.read(*DIFF, base, "--") if state.changes or since else ""
     new = [change.path for change in state.changes if change.untracked][:MAX_NEW]
     diffs = [(await git.tried(*DIFF, "--no-index", "--", "/dev/null", path)).output for path in new]
     return "".join([tracked, *diffs])
