@@ -12,7 +12,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.tool import ToolResult
 from treadle.sandbox.probe import check_sandbox
 from treadle.tools.tool import tool
-from treadle.toolsets.diagnostics.client import Diagnostic, find_new
+from treadle.toolsets.diagnostics.client import Diagnostic, find_new, keep_certain
 from treadle.toolsets.diagnostics.servers import PYRIGHT, TYPESCRIPT, LanguageServer, find_language_servers
 from treadle.toolsets.diagnostics.toolset import DiagnosedToolset, Diagnostics
 from treadle.toolsets.functions import FunctionToolset
@@ -188,6 +188,20 @@ def test_errors_are_compared_by_what_they_say():
     assert find_new([one], [again]) == ()
     assert find_new([one], [one, again, other]) == (again, other)
     assert find_new([one], []) == ()
+
+
+def test_where_an_import_is_not_found_only_errors_that_need_no_types_count():
+    missing, name, types = (
+        Diagnostic(1, "m", "reportMissingImports"),
+        Diagnostic(2, "n", "reportUndefinedVariable"),
+        Diagnostic(3, "t", "x"),
+    )
+    rules = (SERVER.unresolved, SERVER.certain)
+    assert keep_certain([name, types], *rules, imports=True) == (name, types)
+    assert keep_certain([missing, name, types], *rules, imports=True) == (missing, name)
+    assert keep_certain([missing, name, types], *rules, imports=False) == (name,)
+    syntax, typescript = Diagnostic(1, "s", "1005"), Diagnostic(1, "t", "2345")
+    assert keep_certain([Diagnostic(1, "m", "2307"), syntax, typescript], *rules, imports=False) == (syntax,)
 
 
 def test_servers_of_the_project_and_of_the_system_are_found(tmp_path, monkeypatch):

@@ -151,7 +151,7 @@ class LanguageClient:
         elif method is not None and number is not None:  # a request: of configuration, or to register a capability
             items = message.get("params", {}).get("items", ())
             self._send({"id": number, "result": [None for _ in items] if method == "workspace/configuration" else None})
-        elif method is None and (reply := self._replies.pop(number, None)) is not None and not reply.done():
+        elif isinstance(number, int) and (reply := self._replies.get(number)) is not None and not reply.done():
             reply.set_result(message.get("result"))
 
     def _publish(self, params: dict[str, Any]) -> None:
@@ -179,6 +179,17 @@ class LanguageClient:
 
 def _to_diagnostic(found: dict[str, Any]) -> Diagnostic:
     return Diagnostic(int(found["range"]["start"]["line"]) + 1, str(found["message"]), str(found.get("code", "")))
+
+
+def keep_certain(found: Sequence[Diagnostic], unresolved: str, certain: str, *, imports: bool) -> tuple[Diagnostic, ...]:
+    """Return the errors that hold although imports can't be found; all if none is `unresolved`. Pure.
+
+    imports  whether those imports are errors themselves
+    """
+    if not any(re.fullmatch(unresolved, each.code) for each in found):
+        return tuple(found)
+    pattern = f"{certain}|{unresolved}" if imports else certain
+    return tuple([each for each in found if re.fullmatch(pattern, each.code)])
 
 
 def find_new(before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -17,10 +17,12 @@ _TSSERVER = ("typescript", "lib", "tsserver.js")
 class LanguageServer(Struct, frozen=True):
     """A language server.
 
-    languages  the language of each file name extension, by the protocol's names
-    command    the program and its arguments
-    read       folders outside of the workspace that it needs
-    options    its initialization options
+    languages   the language of each file name extension, by the protocol's names
+    command     the program and its arguments
+    read        folders outside of the workspace that it needs
+    options     its initialization options
+    unresolved  the codes, as a pattern, of imports that it can't find: then types are unknown, and what it says of them no error
+    certain     the codes, as a pattern, of errors that hold also then
     """
 
     name: str
@@ -28,6 +30,8 @@ class LanguageServer(Struct, frozen=True):
     command: tuple[str, ...]
     read: tuple[Path, ...] = ()
     options: dict[str, object] = {}
+    unresolved: str = r"reportMissingImports|2307|7016"
+    certain: str = r"|reportUndefinedVariable|1\d{3}|2304|2552"
 
 
 class ServerKind(Struct, frozen=True):

@@ -8,6 +8,7 @@ anew after one.
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -29,7 +30,7 @@ from treadle.sandbox.probe import check_sandbox
 from treadle.sandbox.runner import run_command
 from treadle.sandbox.values import GIB, Bounds, SandboxSpec
 from treadle.tools.text import to_data
-from treadle.toolsets.diagnostics.client import Diagnostic, LanguageClient, Launch, find_new
+from treadle.toolsets.diagnostics.client import Diagnostic, LanguageClient, Launch, find_new, keep_certain
 from treadle.toolsets.diagnostics.servers import LanguageServer, find_language_servers
 from treadle.toolsets.workspace.text import decode_file_text
 from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_context, toolset_for_run
@@ -110,7 +111,9 @@ class Diagnostics:
             client.show(path, language, before)
             known = await client.diagnostics(path)
         client.show(path, language, after)
-        return find_new(known, await client.diagnostics(path))
+        incomplete = any(re.fullmatch(server.unresolved, each.code) for each in known)  # what is installed can't be seen
+        found = keep_certain(await client.diagnostics(path), server.unresolved, server.certain, imports=not incomplete)
+        return find_new(known, found)
 
     async def _start(self, server: LanguageServer) -> LanguageClient:
         client = self._clients.get(server.name)

@@ -199,7 +199,7 @@ class SymbolIndex:
         if not self._cleaned:
             self._cleaned = True
             self._store.forget_unused()
-        with Outliner() as outliner:
+        with self._store.stay_open(), Outliner() as outliner:
             for at in range(0, len(files), _BATCH):
                 if self._stop.is_set() if until is None else time.monotonic() > until:
                     return list(files[at:])

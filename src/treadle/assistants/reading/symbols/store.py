@@ -87,6 +87,12 @@ class SymbolStore:
         self._path = data / FILE
         self._folder = os.fsencode(folder)
 
+    @contextmanager
+    def stay_open(self) -> Generator[None]:
+        """Keep the database open over several operations: the last connection that is closed writes its log back to the file."""
+        with self._open():
+            yield
+
     def find_stale(self, listed: Sequence[ListedFile], under: str = ".", *, complete: bool = True) -> list[ListedFile]:
         """Return the files whose symbols aren't stored. With a complete list, files below `under` that aren't in it are removed."""
         with self._connect() as (connection, root):
@@ -152,16 +158,21 @@ class SymbolStore:
 
     @contextmanager
     def _connect(self, begin: str = "BEGIN") -> Generator[tuple[sqlite3.Connection, int]]:
+        with self._open() as connection:
+            root = self._find_root(connection)
+            connection.execute(begin)
+            with connection:
+                yield connection, root
+
+    @contextmanager
+    def _open(self) -> Generator[sqlite3.Connection]:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._path.touch(mode=0o600)
             connection = sqlite3.connect(self._path, timeout=LOCK_TIMEOUT, isolation_level=None)
             try:
                 _prepare(connection)
-                root = self._find_root(connection)
-                connection.execute(begin)
-                with connection:
-                    yield connection, root
+                yield connection
             finally:
                 connection.close()
         except (sqlite3.Error, OSError) as error:
