@@ -574,7 +574,7 @@ def test_an_assistant_is_told_what_the_person_settled_for_it(told):
     [
         (
             "[assistants.coding]\nport = 1",
-            r"assistants.coding.port in .*own.toml isn't a known setting. There are: diagnostics, w",
+            r"assistants.coding.port in .*own.toml isn't a known setting. There are: workspaces, d",
         ),
         (
             "[assistants.platform]\ndeploy_role = 1",

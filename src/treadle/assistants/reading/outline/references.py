@@ -15,6 +15,7 @@ _RECEIVER = re.compile(rb"func\s*\(\s*(\w+)\s+\*?(\w+)")
 _NAME_FIRST = re.compile(rb"[(,|]\s*(?:\.\.\.|[*&]{1,2})?(?:\w+\s+)*?([A-Za-z_]\w*)\s*(?=[:,)=|?])")
 _TYPE_FIRST = re.compile(rb"[\w*&>\]]\s*[\s*&]([A-Za-z_]\w*)\s*(?=[,)=\[])")
 KEY_TYPES = ("property_identifier", "private_property_identifier", "field_identifier")  # by themselves they name a key
+_MAY_QUALIFY = frozenset((b".", b">", b":", b" ", b"\n", b"\t", b"\r"))  # what may stand before a qualified name
 _BEFORE = 40  # bytes in which what a member is called on has to be
 
 
@@ -156,6 +157,8 @@ def _methods_of(drafts: Sequence[NodeDraft], parsed: ParsedSource) -> dict[bytes
 
 def find_qualifier(source: bytes, start: int) -> bytes | None:
     """Return the qualifier of a name that starts at a position: `owner` in `owner.name`, empty for any other; None if bare."""
+    if source[start - 1 : start] not in _MAY_QUALIFY:
+        return None
     before = source[max(0, start - _BEFORE) : start].rstrip()
     if before[-1:] != b"." and before[-2:] not in (b"->", b"::"):
         return None
