@@ -104,9 +104,9 @@ class Search:
         """Return the files below a folder, without hidden ones and those that git ignores."""
         return await self._find_paths(["--files"], folder, [], most)
 
-    async def find_matching_files(self, text: str, folder: str = ".", *, most: int = 100) -> FileNames:
-        """Return the files below a folder that contain a text."""
-        return await self._find_paths(["--files-with-matches", f"--regexp={re.escape(text)}"], folder, [], most)
+    async def find_matching_files(self, pattern: str, folder: str = ".", *, most: int = 100) -> FileNames:
+        """Return the files below a folder in which a line matches a pattern."""
+        return await self._find_paths(["--files-with-matches", f"--regexp={pattern}"], folder, [], most)
 
     async def _find_paths(self, options: Sequence[str], folder: str, globs: Sequence[str], most: int) -> FileNames:
         run = self._run(*options, *self._folder_options(folder, globs))

@@ -6,6 +6,7 @@ name that isn't in files that are still to be parsed, nothing is missing.
 """
 
 import asyncio
+import re
 import threading
 import time
 from bisect import bisect_right
@@ -34,6 +35,7 @@ MAX_FILES = 50_000  # of a folder
 WAIT_SECONDS = 10.0  # that a question waits for files to be parsed
 _BATCH = 16  # files that are stored at once
 _FEW = 48  # files that are parsed without looking first which of them a question needs
+_KEYWORDS = r"(?:class|def|func|fun|fn|function|struct|interface|type|enum|trait|module|const|let|var|val)"  # before a definition
 _RACE = 2_000_000_000  # nanoseconds in which a file may change twice at one modification time
 
 RequestedKind = Literal["any", "definition", "call", "mention"]
@@ -154,9 +156,12 @@ class SymbolIndex:
         stale = await asyncio.to_thread(self._store.find_stale, listed, self._place(under), complete=complete)
         needed, later = stale, list[ListedFile]()
         if len(stale) > _FEW:
-            found = await Search(self.workspace).find_matching_files(name, under, most=MAX_FILES)
-            having = set(found.paths)
+            search, word = Search(self.workspace), re.escape(name)
+            found = await search.find_matching_files(word, under, most=MAX_FILES)
+            defining = await search.find_matching_files(rf"{_KEYWORDS}\s+{word}\b", under, most=MAX_FILES)
+            having, first = set(found.paths), set(defining.paths)
             needed = [file for file in stale if file.path in having or found.late]
+            needed.sort(key=lambda file: file.path not in first)  # a definition is worth most if the time is up
             later = [file for file in stale if file.path not in having and not found.late]
         left = await asyncio.to_thread(self._update, needed, time.monotonic() + self._seconds) if needed else []
         if left or later:
