@@ -48,6 +48,7 @@ MAY = {
     "toolsets/checks/programs.py": "looks for programs of the system",
     "toolsets/checks/projects.py": "finds out where tests are, which the sandbox then runs; opens nothing",
     "toolsets/checks/runners.py": "looks for names of tests, which the sandbox then runs",
+    "toolsets/diagnostics/servers.py": "looks for programs of the system",
     "toolsets/git/": "finds out where a repository is; writes into a folder of its own",
     "toolsets/mcp/approvals.py": "its own file, in Treadle's own folder",
     "toolsets/mcp/transport.py": "a device of the system",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.checks.format import format_counts, format_outcome
     from treadle.toolsets.checks.tools import check_tools
     from treadle.toolsets.checks.values import CheckFailure, CheckOutcome, CheckSelection
+    from treadle.toolsets.diagnostics.toolset import diagnosed
     from treadle.toolsets.git.actions import GitRules
     from treadle.toolsets.git.changes import FileChange, changes_since
     from treadle.toolsets.git.copies import copy_repository, fetch_branch, link_environments
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.shell.result import CommandData
     from treadle.toolsets.shell.tools import shell_tools
     from treadle.toolsets.workspace.files import FileLines
-    from treadle.toolsets.workspace.finder import Outline
+    from treadle.toolsets.workspace.finder import Outline, SymbolLookup
     from treadle.toolsets.workspace.search import Search
     from treadle.toolsets.workspace.tools import workspace_tools
 
@@ -50,12 +51,14 @@ _HOMES = {
     "Repository": "treadle.toolsets.git.repository",
     "SandboxMissing": "treadle.sandbox.values",
     "Search": "treadle.toolsets.workspace.search",
+    "SymbolLookup": "treadle.toolsets.workspace.finder",
     "CheckSelection": "treadle.toolsets.checks.values",
     "ToolChange": "treadle.toolsets.checkpointed",
     "changes_since": "treadle.toolsets.git.changes",
     "run_checks": "treadle.toolsets.checks.check",
     "check_tools": "treadle.toolsets.checks.tools",
     "checkpointed": "treadle.toolsets.checkpointed",
+    "diagnosed": "treadle.toolsets.diagnostics.toolset",
     "commit_paths": "treadle.toolsets.git.repository",
     "copy_repository": "treadle.toolsets.git.copies",
     "fetch_branch": "treadle.toolsets.git.copies",
@@ -95,12 +98,14 @@ __all__ = [
     "Repository",
     "SandboxMissing",
     "Search",
+    "SymbolLookup",
     "ToolChange",
     "changes_since",
     "check_tools",
     "checkpointed",
     "commit_paths",
     "copy_repository",
+    "diagnosed",
     "fetch_branch",
     "find_unsuitable",
     "format_counts",

@@ -572,7 +572,10 @@ def test_an_assistant_is_told_what_the_person_settled_for_it(told):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[assistants.coding]\nport = 1", r"assistants.coding.port in .*own.toml isn't a known setting. There are: workspaces."),
+        (
+            "[assistants.coding]\nport = 1",
+            r"assistants.coding.port in .*own.toml isn't a known setting. There are: workspaces, d",
+        ),
         (
             "[assistants.platform]\ndeploy_role = 1",
             r"assistants.platform.deploy_role in .* Did you mean assistants.platform.deploy_roles",

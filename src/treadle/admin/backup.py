@@ -40,8 +40,8 @@ from treadle.stores.owner_access import TOKEN_FILE
 FORMAT = 1
 MANIFEST_FILE = "backup.json"  # the list of what is in an archive
 SQLITE_HEADER = b"SQLite format 3\0"
-# parts of other files, or of this moment
-SKIPPED_SUFFIXES = (".db-wal", ".db-shm", ".db-journal", ".db-mark", ".lock", ".sock", ".part", TOKEN_FILE)
+# parts of other files, of this moment, or made anew from the workspace
+SKIPPED_SUFFIXES = (".db-wal", ".db-shm", ".db-journal", ".db-mark", ".lock", ".sock", ".part", "symbols.db", TOKEN_FILE)
 LOCK_TIMEOUT = 30.0  # seconds to wait for a process that has a database locked
 MAX_MANIFEST = 64 * 1024 * 1024  # bytes
 

@@ -267,6 +267,19 @@ async def _check_programs(workspace: Path) -> AsyncIterator[DoctorFinding]:
             yield DoctorFinding("programs", "note", f"{name} isn't installed; it is needed for {needed}.", f"Install {name}.")
 
 
+async def _check_language_servers(workspace: Path) -> AsyncIterator[DoctorFinding]:
+    from treadle.toolsets.diagnostics.servers import KINDS, find_language_servers
+
+    installed = {server.name for server in find_language_servers(workspace).values()}
+    for kind in KINDS:
+        files = ", ".join(kind.languages)
+        if kind.name in installed:
+            yield DoctorFinding("language servers", "fine", f"{kind.name} checks edits of {files} files.")
+        else:
+            says = f"{kind.name} isn't installed, so edits of {files} files aren't checked before tests run."
+            yield DoctorFinding("language servers", "note", says, f"If you want that: {kind.install}.")
+
+
 async def _check_servers(workspace: Path) -> AsyncIterator[DoctorFinding]:
     for name, said in user_settings().mcp.items():
         program = said.command[0] if said.command else ""
@@ -288,5 +301,6 @@ CHECKS: dict[str, Check] = {
     "model": _check_model,
     "sandbox": _check_sandbox,
     "programs": _check_programs,
+    "language servers": _check_language_servers,
     "mcp": _check_servers,
 }

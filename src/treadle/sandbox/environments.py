@@ -5,7 +5,7 @@ The workspace says where that is and isn't trusted: only what is laid out like a
 
 from pathlib import Path
 
-from treadle.sandbox.bubblewrap import is_within
+from treadle.sandbox.bubblewrap import ENVIRONMENT, is_within
 
 ENVIRONMENTS = (".venv", "venv", "env")
 NODE_MODULES = "node_modules"
@@ -22,6 +22,13 @@ def find_environments(project: Path) -> tuple[Path, ...]:
         if path.relative_to(project).parts.count(NODE_MODULES) == 1
     ]
     return tuple(path for path in (*named, *modules) if path.is_dir() and path.resolve() == path)
+
+
+def build_path_environment(workspace: Path) -> dict[str, str]:
+    """Return the environment with the workspace's own programs first, as after activating its virtual environment."""
+    folders = [workspace / name / "bin" for name in ENVIRONMENTS] + [workspace / NODE_MODULES / ".bin"]
+    there = [str(folder) for folder in folders if folder.is_dir()]
+    return {"PATH": ":".join([*there, ENVIRONMENT["PATH"]])}
 
 
 def find_base_pythons(workspace: Path) -> tuple[Path, ...]:

@@ -112,8 +112,11 @@ def start_process(
 
 
 @contextmanager
-def open_stdin(text: str) -> Generator[int]:
-    """Yield a descriptor from which a text is read, and which is read-only."""
+def open_stdin(text: str | int) -> Generator[int]:
+    """Yield a descriptor from which a text is read, and which is read-only; a descriptor is yielded as it is."""
+    if isinstance(text, int):
+        yield text
+        return
     if not text:
         yield DEVNULL
         return

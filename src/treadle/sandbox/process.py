@@ -24,6 +24,7 @@ NOT_FOUND = 127
 KILL_TIMEOUT = 10.0  # seconds for the kernel to clear up
 
 OnOutput = Callable[[str], None]
+OnData = Callable[[bytes], None]
 
 
 async def run_contained(
@@ -33,9 +34,10 @@ async def run_contained(
     command: Sequence[str],
     bounds: Bounds,
     *,
-    stdin: str = "",
+    stdin: str | int = "",
     env: Mapping[str, str],
     on_output: OnOutput | None = None,
+    on_data: OnData | None = None,
 ) -> CommandResult:
     """Run a command in a sandbox. Raises `SandboxMissing` where that can't be set up."""
     kept = CommandOutput(bounds.output)
@@ -47,7 +49,7 @@ async def run_contained(
                 process = start_process(line, env={}, stdin=text, inherited=files.all, sandbox=bwrap.path)
         finally:
             _close(*files.all)  # a reader must see end of file when the other side is gone
-        reading = asyncio.create_task(read_output(process, kept, on_output))
+        reading = asyncio.create_task(read_output(process, kept, on_output, on_data))
         try:
             killed_for = await _supervise(process, status, go, bounds, place)
         finally:
@@ -64,9 +66,14 @@ def _exit_code_unstarted(words: str) -> int:
     raise SandboxMissing(f"Bubblewrap could not set up the sandbox: {words.strip() or 'it did not say why'}.")
 
 
-async def read_output(process: CommandProcess, kept: CommandOutput, on_output: OnOutput | None) -> None:
-    """Read all of a process's output."""
+async def read_output(
+    process: CommandProcess, kept: CommandOutput, on_output: OnOutput | None, on_data: OnData | None = None
+) -> None:
+    """Read all of a process's output. With `on_data` it is for that alone, as bytes."""
     while piece := await process.read():
+        if on_data is not None:
+            on_data(piece)
+            continue
         _emit(on_output, kept.feed(piece))
     _emit(on_output, kept.close())
 

@@ -27,7 +27,7 @@ from treadle.sandbox.launch import open_stdin, start_process
 from treadle.sandbox.limits import limit_process
 from treadle.sandbox.output import CommandOutput
 from treadle.sandbox.probe import check_sandbox
-from treadle.sandbox.process import OnOutput, end_process, read_output, run_contained
+from treadle.sandbox.process import OnData, OnOutput, end_process, read_output, run_contained
 from treadle.sandbox.seccomp import build_seccomp_filter
 from treadle.sandbox.values import Bounds, CommandResult, HostSystem, SandboxMissing, SandboxSpec
 
@@ -37,12 +37,16 @@ async def run_command(
     place: SandboxSpec,
     bounds: Bounds = Bounds(),  # noqa: B008 - frozen
     *,
-    stdin: str = "",
+    stdin: str | int = "",
     env: Mapping[str, str] | None = None,
     on_output: OnOutput | None = None,
+    on_data: OnData | None = None,
     unsafe: bool = False,
 ) -> CommandResult:
-    """Run a command and return its result. A string is a shell line, run inside the sandbox. Raises `SandboxMissing`."""
+    """Run a command and return its result. A string is a shell line, run inside the sandbox. Raises `SandboxMissing`.
+
+    `stdin` is a text, or a descriptor to read from. With `on_data` the output is passed on as bytes, and isn't in the result.
+    """
     place = resolve_spec(place)
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     here = await check_sandbox(place.workspace)
@@ -50,14 +54,14 @@ async def run_command(
         before = await asyncio.to_thread(_prepare, place)
         try:
             ran = await run_contained(
-                here.bwrap, before.host, place, words, bounds, stdin=stdin, env=env or {}, on_output=on_output
+                here.bwrap, before.host, place, words, bounds, stdin=stdin, env=env or {}, on_output=on_output, on_data=on_data
             )
         finally:
             left = await asyncio.to_thread(_disarm_after, place, before)
         return replace(ran, set_aside=left.set_aside, stripped=left.stripped)
     if not unsafe:
         raise SandboxMissing(here.why)
-    return await _run_unsandboxed(words, place, bounds, stdin, env or {}, on_output)
+    return await _run_unsandboxed(words, place, bounds, stdin, env or {}, on_output, on_data)
 
 
 class _StateBefore(Struct, frozen=True):
@@ -87,7 +91,13 @@ def _disarm_after(place: SandboxSpec, before: _StateBefore) -> DisarmReport:
 
 
 async def _run_unsandboxed(
-    words: Sequence[str], place: SandboxSpec, bounds: Bounds, stdin: str, env: Mapping[str, str], on_output: OnOutput | None
+    words: Sequence[str],
+    place: SandboxSpec,
+    bounds: Bounds,
+    stdin: str | int,
+    env: Mapping[str, str],
+    on_output: OnOutput | None,
+    on_data: OnData | None,
 ) -> CommandResult:
     """Run without a sandbox; the process group at least ends with the call."""
     kept = CommandOutput(bounds.output)
@@ -96,7 +106,7 @@ async def _run_unsandboxed(
     with open_stdin(stdin) as text:
         process = start_process(words, env=environment, cwd=place.workspace, stdin=text)
     limit_process(process.pid, bounds, alone=False)
-    reading = asyncio.create_task(read_output(process, kept, on_output))
+    reading = asyncio.create_task(read_output(process, kept, on_output, on_data))
     try:
         async with asyncio.timeout(bounds.seconds):
             await process.wait()

@@ -196,6 +196,8 @@ def test_review_and_triage_cannot_write_whatever_the_model_tries(tmp_path: Path)
                 "grep",
                 "find_files",
                 "find_definition",
+                "find_references",
+                "repository_map",
                 "list_folder",
                 "outline_file",
                 "git_status",

@@ -51,7 +51,7 @@ def test_a_name_is_found_where_it_is_defined_called_and_mentioned(tools, tmp_pat
     )
     assert call(tools, "find_references", name="price").splitlines() == [
         "shop.py:1 definition in price: def price(item):",
-        "till.py:1 mention in price: from shop import price",
+        "till.py:1 mention in the file: from shop import price",
         "till.py:6 call in Till.total: return price(items)",
     ]
     assert call(tools, "find_references", name="price", under="web") == "price isn't mentioned in any source file here."
@@ -117,11 +117,15 @@ def test_a_word_that_is_neither_imported_nor_qualified_is_no_reference(tools, tm
     assert [file.references for file in data(tools, "repository_map").files if file.path == "shop.py"] == [1]
 
 
-def test_references_to_a_name_that_several_files_define_are_divided_among_them(tools, tmp_path):
+def test_references_to_a_name_that_several_files_define_go_to_where_it_is_imported_from_or_are_divided(tools, tmp_path):
     (tmp_path / "other.py").write_text("def price(item):\n    return price\n")
     (tmp_path / "till.py").write_text("from shop import price\n\nprice, price, price\n")
+    (tmp_path / "one.go").write_text("package one\nfunc Cost() {}\n")
+    (tmp_path / "two.go").write_text("package two\nfunc Cost() {}\n")
+    (tmp_path / "user.go").write_text("package user\nfunc Use() { Cost(); Cost(); Cost(); Cost() }\n")
     counted = {file.path: file.references for file in data(tools, "repository_map").files}
-    assert (counted["shop.py"], counted["other.py"]) == (2, 2)
+    assert (counted["shop.py"], counted["other.py"]) == (4, 0)
+    assert (counted["one.go"], counted["two.go"]) == (2, 2)
 
 
 def test_a_folder_without_source_code_has_an_empty_map(tmp_path):

@@ -47,6 +47,15 @@ def test_only_some_files_or_some_folder_is_searched(search):
     assert [hit[0] for hit in hits(grep(search, "otal", ".", ["src/**/*.py"]))] == ["src/a.py"]
 
 
+def test_files_are_listed_without_hidden_and_installed_ones_or_by_a_text_in_them(search):
+    (folder(search) / ".hidden.py").write_text("total\n")
+    assert [*sorted(asyncio.run(search.list_files()).paths)] == ["image.bin", "notes.md", "src/a.py"]
+    assert asyncio.run(search.list_files("src")).paths == ("src/a.py",)
+    assert asyncio.run(search.find_matching_files(r"total\(")).paths == ("src/a.py",)
+    assert asyncio.run(search.find_matching_files("gone")).paths == ()
+    assert asyncio.run(search.list_files(most=1)).more
+
+
 @pytest.mark.parametrize("pattern", ["--files", "--pre=touch", "-f/etc/passwd", "--", "-e", "--help"])
 def test_a_pattern_that_looks_like_an_option_is_a_pattern(search, pattern):
     (folder(search) / "odd.txt").write_text(f"x {pattern} y\n")

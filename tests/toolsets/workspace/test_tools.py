@@ -122,6 +122,8 @@ def test_a_tool_as_such_has_the_effect_of_its_most_dangerous_action(flat, groupe
         "grep",
         "find_files",
         "find_definition",
+        "find_references",
+        "repository_map",
         "list_folder",
         "outline_file",
     }
@@ -130,7 +132,7 @@ def test_a_tool_as_such_has_the_effect_of_its_most_dangerous_action(flat, groupe
 def test_grouped_tools_can_be_offered_flat_by_their_actions(grouped):
     names = [spec.name for spec, _ in flatten_tools([tool.spec for tool in grouped.toolset.tools()])]
     assert names[:5] == ["file_read", "file_write", "file_replace", "file_append", "file_delete"]
-    assert len(names) == 18
+    assert len(names) == 21
 
 
 def test_an_agent_reads_and_edits_a_file(tmp_path):
@@ -391,6 +393,38 @@ def test_definitions_are_asked_for_by_name(flat):
         flat.call("find_definition", name="a b")
     with pytest.raises(BadSearch, match="no language"):
         flat.call("find_definition", name="a", language="klingon")
+
+
+def test_references_and_maps_without_an_index_are_lines_and_folders(flat, grouped):
+    flat.put("src/a.py", "def total(): ...\n\nsubtotal = total\ntotal (1)\n")
+    assert flat.call("find_references", name="total").split("\n") == [
+        "src/a.py:1:def total(): ...",
+        "src/a.py:3:subtotal = total",
+        "src/a.py:4:total (1)",
+    ]
+    assert "total (1)" in grouped.call("search", action="find_callers", name="total")
+    assert flat.call("find_references", name="gone") == "gone isn't used in any file here."
+    assert flat.call("repository_map") == grouped.call("navigate", action="repository_map") == "src/\n  a.py (45 bytes)"
+    with pytest.raises(BadSearch, match="no name of a function"):
+        flat.call("find_references", name="a b")
+
+
+def test_an_index_finds_definitions_and_references_and_makes_maps(tmp_path):
+    class Symbols:
+        async def find(self, name, kind, directory):
+            return f"{kind} of {name} in {directory}"
+
+        async def map(self, task, directory, max_tokens):
+            return f"{max_tokens} tokens for {task} in {directory}"
+
+    flat = Room(tmp_path, flat=True, symbols=Symbols())
+    assert flat.call("find_definition", name="total") == "definition of total in ."
+    assert flat.call("find_definition", name="total", language="go").startswith("No definition of total")
+    assert flat.call("find_references", name="total", directory="src") == "any of total in src"
+    assert flat.call("repository_map", task="a bug", max_tokens=500) == "500 tokens for a bug in ."
+    grouped = Room(tmp_path, flat=False, symbols=Symbols())
+    assert grouped.call("search", action="find_references", name="total") == "any of total in ."
+    assert grouped.call("search", action="find_callers", name="total") == "call of total in ."
 
 
 DEFINITIONS = {

@@ -28,7 +28,8 @@ def _make_toolsets(host: Host) -> Sequence[Toolset]:
     settings = settings_for(here)
     if host.shared and not settings.commands.sandbox:  # what the owner allows themselves they don't allow others
         return ()
-    return (make_coding_toolset("build", here, settings, flat=False),)
+    diagnostics: bool = host.settings.assistant("coding").diagnostics
+    return (make_coding_toolset("build", here, settings, flat=False, data=host.home.folder, diagnostics=diagnostics),)
 
 
 def _configure(host: Host) -> Mapping[str, Any]:

@@ -160,6 +160,8 @@ async def build_job_agent(
         on_change=room.note_change,
         tests=tests,
         project=room.project,
+        data=room.desk.host.home.folder,
+        diagnostics=room.settings.assistant("coding").diagnostics and not room.is_guided,  # a plan runs the tests at once
     )
     parts: dict[str, Any] = {
         "name": f"coding-{room.kind}",

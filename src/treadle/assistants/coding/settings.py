@@ -1,4 +1,4 @@
-"""Settings of the coding assistant: the folders in which its page may work.
+"""Settings of the coding assistant: the folders in which its page may work, and whether language servers check edits.
 
 Under `[assistants.coding]` in `treadle.toml`. Commands work wherever they are run.
 """
@@ -11,7 +11,9 @@ from msgspec import Meta, Struct
 class CodingSettings(Struct, frozen=True):
     """Settings of the coding assistant.
 
-    workspaces  folders that jobs started on the page may work in; on a server with users, the only ones
+    workspaces   folders that jobs started on the page may work in; on a server with users, the only ones
+    diagnostics  whether an installed language server checks each edit
     """
 
     workspaces: Annotated[tuple[str, ...], Meta(description="a list of folders")] = ()
+    diagnostics: Annotated[bool, Meta(description="true or false", extra={"project": "off"})] = True

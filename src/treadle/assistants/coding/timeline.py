@@ -36,7 +36,7 @@ _VERBS = {
     "outline_file": "Looked at the outline of",
     "find_imports": "Looked at the imports of",
 }
-_SEARCH_TOOLS = ("grep", "find_files", "find_in_file", "find_definition", "search")
+_SEARCH_TOOLS = ("grep", "find_files", "find_in_file", "find_definition", "find_references", "search")
 _TEST_TOOLS = ("test", "run_tests")
 _SHELL_TOOLS = ("bash", "run_command")
 

@@ -1,13 +1,16 @@
 """The tools of each job kind, and its policy: review and triage read, build and debug make changes that can be undone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
 from treadle import ToolProblem, Toolset, TreadleError, allow, ask, deny
 from treadle.assistant import Settings
+from treadle.files import Workspace
 from treadle.toolsets import CombinedToolset, only
 from treadle.workspace import (
     Bounds,
@@ -16,12 +19,17 @@ from treadle.workspace import (
     CheckSelection,
     Outline,
     ToolChange,
+    SymbolLookup,
     check_tools,
     checkpointed,
+    diagnosed,
     git_tools,
     shell_tools,
     workspace_tools,
 )
+
+if TYPE_CHECKING:
+    from treadle.assistants.reading.symbols.index import SymbolIndex
 
 
 def find_outliner() -> Outline | None:
@@ -29,6 +37,49 @@ def find_outliner() -> Outline | None:
     from importlib.util import find_spec
 
     return _outline_file if find_spec("tree_sitter") else None
+
+
+def find_symbols(folder: Path, data: Path | None) -> SymbolLookup | None:
+    """Return the symbol index of a folder, stored in the folder of a home; None if there are no grammars."""
+    from importlib.util import find_spec
+
+    return _IndexedSymbols(folder, data) if find_spec("tree_sitter") else None
+
+
+class _IndexedSymbols:
+    """The symbol index of the reading assistant, opened when it is first asked."""
+
+    def __init__(self, folder: Path, data: Path | None) -> None:
+        self._folder = folder
+        self._data = data
+
+    @cached_property
+    def _index(self) -> "SymbolIndex":
+        from treadle.assistants.reading.symbols.index import SymbolIndex
+
+        return SymbolIndex(Workspace(self._folder), self._data)
+
+    async def find(self, name: str, kind: Literal["any", "definition", "call"], directory: str) -> str:
+        from treadle.assistants.reading.repository_search import find_references, format_references
+
+        with _raise_tool_problems():
+            return format_references(await find_references(self._index, name, directory, kind))
+
+    async def map(self, task: str, directory: str, max_tokens: int) -> str:
+        from treadle.assistants.reading.repository_map import BUDGETS, CHARACTERS_PER_TOKEN, format_map, map_repository
+
+        least, most = BUDGETS
+        budget = max(least, min(max_tokens * CHARACTERS_PER_TOKEN, most))
+        with _raise_tool_problems():
+            return format_map(await map_repository(self._index, directory, budget, task))
+
+
+@contextmanager
+def _raise_tool_problems() -> Generator[None]:
+    try:
+        yield
+    except TreadleError as error:
+        raise ToolProblem(str(error)) from error
 
 
 async def _outline_file(name: str, content: bytes) -> str:
@@ -50,6 +101,8 @@ READ_TOOLS = (
     "grep",
     "find_files",
     "find_definition",
+    "find_references",
+    "repository_map",
     "list_folder",
     "outline_file",
     "git_status",
@@ -73,6 +126,8 @@ def make_coding_toolset(
     tests: Bounds | None = None,
     project: Path | None = None,
     background: bool = False,
+    data: Path | None = None,
+    diagnostics: bool = False,
 ) -> Toolset:
     """Return the tools of one job kind in a folder.
 
@@ -81,14 +136,17 @@ def make_coding_toolset(
     tests        the bounds of tests
     project      the user's folder, if this one is a private copy of it
     background   whether commands may run while the model goes on
+    data         the folder of a home, in which the symbol index is stored
+    diagnostics  whether a language server checks each edit, where one is installed
     """
     commands, git = settings.commands, settings.git
     bounds, unsafe = bounds_of(settings), not commands.sandbox
+    symbols = find_symbols(folder, data)
     if kind in ("review", "triage"):
-        files = workspace_tools(folder, flat=True, outline=find_outliner())
+        files = workspace_tools(folder, flat=True, outline=find_outliner(), symbols=symbols)
         return only(CombinedToolset(files, git_tools(folder, flat=True, unsafe=unsafe)), *READ_TOOLS)
     together = CombinedToolset(
-        workspace_tools(folder, flat=flat, outline=find_outliner(), project=project),
+        workspace_tools(folder, flat=flat, outline=find_outliner(), symbols=symbols, project=project),
         check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, project=project, unsafe=unsafe),
         shell_tools(
             folder,
@@ -112,7 +170,8 @@ def make_coding_toolset(
             unsafe=unsafe,
         ),
     )
-    return together if checkpoints is None else checkpointed(together, checkpoints, on_change)
+    tools = diagnosed(together, folder, project=project, unsafe=unsafe) if diagnostics else together
+    return tools if checkpoints is None else checkpointed(tools, checkpoints, on_change)
 
 
 def bounds_of(settings: Settings) -> Bounds:

@@ -42,7 +42,7 @@ def _build_toolsets(host: Host) -> Sequence[Toolset]:
     from treadle.assistants.reading.tools import build_reading_toolset
 
     about = analysis_subject(host.about)
-    return (build_reading_toolset(host.workspace),) if about is None else build_analysis_tools(host, about)
+    return (build_reading_toolset(host.workspace, host.home.folder),) if about is None else build_analysis_tools(host, about)
 
 
 def _build_plan(host: Host) -> Plan | FixedPlan:

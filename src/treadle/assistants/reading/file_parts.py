@@ -87,7 +87,7 @@ class _PartSplitter:
                 continue
             members = [child for child in node.children if child.start > node.start and child.start > after]
             end = max(members[0].start - 1 if members else node.end, start)
-            number, inner = len(self.parts), _member_scope(node, scope)
+            number, inner = len(self.parts), member_scope(node, scope)
             beside = [child for child in node.children if child not in members]
             elements = (*node_elements(node, scope), *[element for child in beside for element in _all_elements(child, inner)])
             self.parts.append(FilePart(number, node, start, end, owner, elements))
@@ -102,7 +102,7 @@ class _PartSplitter:
         self.parts.append(replace(last, elements=(*last.elements, *_all_elements(node, scope))))
 
 
-def _member_scope(node: Node, scope: str) -> str:
+def member_scope(node: Node, scope: str) -> str:
     """Return the class that a node's members belong to; a namespace isn't one."""
     if node.kind == "module" or not node.name:
         return scope
@@ -126,7 +126,7 @@ def _all_elements(node: Node, scope: str) -> Iterator[PartElement]:
     """Yield the names of a node and of everything in it."""
     yield from node_elements(node, scope)
     for child in node.children:
-        yield from _all_elements(child, _member_scope(node, scope))
+        yield from _all_elements(child, member_scope(node, scope))
 
 
 def find_part_at(parts: Sequence[FilePart], line: int) -> FilePart | None:

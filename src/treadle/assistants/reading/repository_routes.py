@@ -17,7 +17,8 @@ from treadle.assistant import Host
 from treadle.assistants.reading.change_reading import ChangeReading, read_change
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, RepositoryMap, map_repository
-from treadle.assistants.reading.repository_search import References, RequestedKind, TextHits, find_references, search_text
+from treadle.assistants.reading.repository_search import References, TextHits, find_references, search_text
+from treadle.assistants.reading.symbols.index import RequestedKind, SymbolIndex
 from treadle.files import Workspace, workspace_at
 from treadle.routes import Returns, get, json_response, post
 
@@ -46,10 +47,11 @@ class ReferencesQuery(Struct, frozen=True):
 
 
 class MapQuery(Struct, frozen=True):
-    """A folder, and the maximum length of its map."""
+    """A folder, the maximum length of its map, and what it is for: files and names in `task` come first."""
 
     under: str = ""
     max_characters: Annotated[int, Meta(ge=BUDGETS[0], le=BUDGETS[1])] = BUDGET
+    task: Annotated[str, Meta(max_length=4000)] = ""
 
 
 class ChangeQuery(Struct, frozen=True):
@@ -73,6 +75,7 @@ class RepositoryApi:
         self._host = host
         self._folder = folder
         self._outliner = outliner
+        self._index: SymbolIndex | None = None
 
     @get("/api/reading/search", errors=_UNREADABLE)
     async def search(self, query: SearchQuery) -> TextHits:
@@ -85,13 +88,14 @@ class RepositoryApi:
     async def references(self, query: ReferencesQuery) -> References:
         """Find where a name is defined, called or mentioned."""
         with report_unreadable():
-            return await find_references(await self._workspace(), self._outliner, query.name, query.under, query.kind)
+            return await find_references(await asyncio.to_thread(self._open_index), query.name, query.under, query.kind)
 
     @get("/api/reading/map", errors=_UNREADABLE)
     async def map(self, query: MapQuery) -> RepositoryMap:
         """List the source files with their definitions, the most referenced first."""
         with report_unreadable():
-            return await map_repository(await self._workspace(), self._outliner, query.under or ".", query.max_characters)
+            index = await asyncio.to_thread(self._open_index)
+            return await map_repository(index, query.under, query.max_characters, query.task)
 
     @post(
         "/api/reading/changes",
@@ -114,6 +118,14 @@ class RepositoryApi:
         if not found.fallback:
             return json_response({"success": True, **answer})
         return json_response({**answer, "success": False, "error": found.fallback, "detail": found.fallback}, 502)
+
+    def _open_index(self) -> SymbolIndex:
+        """Open the index when it is first asked, since the folder is checked then."""
+        workspace = workspace_at(self._folder)
+        if self._index is None:
+            self._index = SymbolIndex(workspace, self._host.home.folder)
+            self._host.on_close(self._index.close)
+        return self._index
 
     async def _workspace(self) -> Workspace:
         return await asyncio.to_thread(workspace_at, self._folder)

@@ -92,5 +92,10 @@ def iter_source_files(workspace: Workspace, under: str = ".") -> Iterator[str]:
         raise NotReadable(str(error)) from error
 
 
+def is_skipped_path(path: str) -> bool:
+    """Return whether a path is hidden, or of an installed or generated file."""
+    return any(_is_skipped(name) for name in path.split("/"))
+
+
 def _is_skipped(name: str) -> bool:
     return name.startswith(".") or name in _SKIPPED or name.endswith((".min.js", ".min.css"))

@@ -12,11 +12,12 @@ from treadle.assistants.reading.outline.formatter import format_outline
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.outline.source_text import decode_source
 from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, format_map, map_repository
-from treadle.assistants.reading.repository_search import RequestedKind, format_references
 from treadle.assistants.reading.repository_search import find_references as find
+from treadle.assistants.reading.repository_search import format_references
 from treadle.assistants.reading.repository_search import search_text as search
 from treadle.assistants.reading.source import SourceReader, build_source
 from treadle.assistants.reading.source_files import iter_source_files, load_workspace_file, open_workspace_source
+from treadle.assistants.reading.symbols.index import RequestedKind, SymbolIndex
 from treadle.files import printable_name, workspace_at
 
 _MOST_LISTED = 200
@@ -36,9 +37,17 @@ class FileOutline(Struct, frozen=True):
     outline: str
 
 
-def build_reading_toolset(folder: Path) -> Toolset:
-    """Build the tools for files below `folder`."""
+def build_reading_toolset(folder: Path, data: Path | None = None) -> Toolset:
+    """Build the tools for files below `folder`. The symbol index is stored in `data`, the folder of a home."""
     outliner = Outliner()
+    opened: list[SymbolIndex] = []
+
+    def open_index() -> SymbolIndex:
+        """Open the index when it is first asked, since the folder is checked then."""
+        workspace = workspace_at(folder)
+        if not opened:
+            opened.append(SymbolIndex(workspace, data))
+        return opened[0]
 
     @tool(effect="read")
     def list_source_files(under: str = "") -> ToolResult:
@@ -87,9 +96,7 @@ def build_reading_toolset(folder: Path) -> Toolset:
         :param kind: "call" for its callers only, "definition" for where it is defined
         """
         with _raise_tool_problems():
-            workspace = await to_thread(workspace_at, folder)
-            async with outliner:
-                references = await find(workspace, outliner, name, under, kind)
+            references = await find(await to_thread(open_index), name, under, kind)
         return ToolResult(format_references(references), references)
 
     @tool(effect="read", trust="untrusted")
@@ -111,17 +118,16 @@ def build_reading_toolset(folder: Path) -> Toolset:
         return ToolResult("\n".join(lines), found)
 
     @tool(effect="read", trust="untrusted")
-    async def repository_map(under: str = "", max_characters: int = BUDGET) -> ToolResult:
+    async def repository_map(under: str = "", max_characters: int = BUDGET, task: str = "") -> ToolResult:
         """Map the source files here with their definitions, those first that other files refer to most.
 
         :param under: a folder, for files beneath it only
         :param max_characters: how long the map may be
+        :param task: what you want to know or do; files and names in it come first
         """
         least, most = BUDGETS
         with _raise_tool_problems():
-            workspace = await to_thread(workspace_at, folder)
-            async with outliner:
-                found = await map_repository(workspace, outliner, under or ".", max(least, min(max_characters, most)))
+            found = await map_repository(await to_thread(open_index), under, max(least, min(max_characters, most)), task)
         return ToolResult(format_map(found), found)
 
     tools = [list_source_files, repository_map, outline_file, refer_to_source_code, find_references, search_text]

@@ -17,8 +17,7 @@ from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.tool import ToolResult
 from treadle.guard.shell_parser import UnclearCommand, check_commands, parse_commands
-from treadle.sandbox.bubblewrap import ENVIRONMENT
-from treadle.sandbox.environments import ENVIRONMENTS, find_base_pythons
+from treadle.sandbox.environments import build_path_environment, find_base_pythons
 from treadle.sandbox.runner import run_command
 from treadle.sandbox.values import Bounds, SandboxMissing, SandboxSpec
 from treadle.tools.tool import tool
@@ -137,9 +136,9 @@ class ShellToolset:
         home = self._place.project or self._place.workspace
         place = replace(self._place, extra_read=find_base_pythons(home))
         shell = [_find_shell(), "-c", command]
-        lines = ProgressLines(ctx.progress)
+        lines, env = ProgressLines(ctx.progress), build_path_environment(home)
         try:
-            ran = await run_command(shell, place, bounds, env=_build_environment(home), on_output=lines.feed, unsafe=self._unsafe)
+            ran = await run_command(shell, place, bounds, env=env, on_output=lines.feed, unsafe=self._unsafe)
         except SandboxMissing as missing:
             raise ToolProblem(f"The command was not run: {missing} Go on without commands, and tell the person.") from missing
         words = format_command_result(command, ran, bounds, longest=self._bounds.seconds, network=place.network)
@@ -172,10 +171,3 @@ class ProgressLines:
 def _find_shell() -> str:
     """Return bash if available: models write for it, whatever the system's own shell is."""
     return next((path for path in SHELLS if Path(path).exists()), SHELLS[-1])
-
-
-def _build_environment(workspace: Path) -> dict[str, str]:
-    """Return the environment with the workspace's own programs first, as after activating its virtual environment."""
-    folders = [workspace / name / "bin" for name in ENVIRONMENTS] + [workspace / "node_modules" / ".bin"]
-    there = [str(folder) for folder in folders if folder.is_dir()]
-    return {"PATH": ":".join([*there, ENVIRONMENT["PATH"]])}

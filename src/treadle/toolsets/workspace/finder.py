@@ -3,7 +3,7 @@
 import re
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Iterator
-from typing import assert_never
+from typing import Literal, Protocol, assert_never
 
 from treadle.files.problems import BadSearch, BinaryFile, WorkspaceProblem, printable_name
 from treadle.files.workspace import FolderEntry, Workspace
@@ -21,13 +21,28 @@ Outline = Callable[[str, bytes], Awaitable[str]]
 """Makes an outline of a file: (its name, its content) to text."""
 
 
+class SymbolLookup(Protocol):
+    """An index of the workspace's symbols, with text results for a model."""
+
+    async def find(self, name: str, kind: Literal["any", "definition", "call"], directory: str) -> str:
+        """Return where a name is defined, called or mentioned below a folder."""
+        ...
+
+    async def map(self, task: str, directory: str, max_tokens: int) -> str:
+        """Return the most important files below a folder for a task, with what they define."""
+        ...
+
+
 class Finder:
     """Search and listing operations on a workspace."""
 
-    def __init__(self, workspace: Workspace, search: Search, outline: Outline | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, search: Search, outline: Outline | None = None, symbols: SymbolLookup | None = None
+    ) -> None:
         self._workspace = workspace
         self._search = search
         self._outline = outline
+        self._symbols = symbols
 
     async def grep(self, pattern: str, directory: str, file_pattern: str, *, case_insensitive: bool, most: int) -> str:
         """Return lines of files that match a pattern: `path:line:text`."""
@@ -55,11 +70,11 @@ class Finder:
 
     async def find_definition(self, name: str, directory: str, language: str) -> str:
         """Return where a name is defined: `path:line:text`."""
-        word = name.rpartition(".")[2]
-        if re.fullmatch(NAME, word) is None:
-            raise BadSearch(f"{name!r} is no name of a function, class or type. Give the bare name, or use grep.")
+        word = _require_name(name)
         if language and language not in LANGUAGES:
             raise BadSearch(f"{language!r} is no language that is known here. Use one of {', '.join(LANGUAGES)}, or leave it out.")
+        if self._symbols is not None and not language:
+            return await self._symbols.find(name, "definition", directory)
         hits, more, late = list[str](), False, False
         for each in [language] if language else LANGUAGES:
             spoken = LANGUAGES[each]
@@ -68,6 +83,21 @@ class Finder:
             more, late = more or found.more, late or found.late
         nothing = f"No definition of {word} was found. It may be defined in another way: use grep for it."
         return self._add_notes(hits or [nothing], GrepResult((), more, late))
+
+    async def find_references(self, name: str, directory: str, *, calls_only: bool) -> str:
+        """Return where a name is used; without an index of symbols, the lines that contain it as a word."""
+        word = _require_name(name)
+        if self._symbols is not None:
+            return await self._symbols.find(name, "call" if calls_only else "any", directory)
+        after = r"\s*\(" if calls_only else r"(?:$|[^\w$])"
+        found = await self._search.grep(rf"(?:^|[^\w$]){re.escape(word)}{after}", directory)
+        return self._format_hits(found, f"{word} isn't used in any file here.")
+
+    async def map(self, task: str, directory: str, max_tokens: int) -> str:
+        """Return the most important files for a task with what they define; without an index of symbols, nested folders."""
+        if self._symbols is not None:
+            return await self._symbols.map(task, directory, max_tokens)
+        return await to_thread(self.tree, directory, 3)
 
     def list_folder(self, directory: str, *, show_hidden: bool, extension: str) -> str:
         """Return the names in a folder; folders end in `/`."""
@@ -147,6 +177,14 @@ class Finder:
         if self._search.is_slow:
             notes.append("[ripgrep is not installed: searching is slower, and doesn't know what git ignores.]")
         return "\n".join([_truncate("\n".join(lines)), *notes])
+
+
+def _require_name(name: str) -> str:
+    """Return a name without its class."""
+    word = name.rpartition(".")[2]
+    if re.fullmatch(NAME, word) is None:
+        raise BadSearch(f"{name!r} is no name of a function, class or type. Give the bare name, or use grep.")
+    return word
 
 
 def _clamp_count(wanted: int) -> int:

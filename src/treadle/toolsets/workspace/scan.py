@@ -30,7 +30,12 @@ def main(arguments: list[str]) -> int:
     found = 1
     for path in _find_paths(Path(where), _option_values(options, "--glob=")):
         name = os.fsencode(str(path))
-        found &= _write(name + b"\0") if "--files" in options else _print(name, _find_hits(pattern, _read_content(path)))
+        if "--files" in options:
+            found &= _write(name + b"\0")
+        elif "--files-with-matches" in options:
+            found &= _write(name + b"\0") if _find_hits(pattern, _read_content(path)) else 1
+        else:
+            found &= _print(name, _find_hits(pattern, _read_content(path)))
     return found
 
 
@@ -69,7 +74,7 @@ def _read_content(path: Path) -> bytes:
     return b"" if b"\0" in data[:8_000] else data
 
 
-def _find_hits(pattern: "re.Pattern[bytes]", data: bytes) -> Iterable[int]:
+def _find_hits(pattern: "re.Pattern[bytes]", data: bytes) -> list[int]:
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line and pattern.search(line.rstrip(b"\r"))]
 
 

@@ -98,7 +98,18 @@ class Search:
 
     async def find_files(self, glob: str, folder: str = ".", *, most: int = 100) -> FileNames:
         """Return files below a folder whose names match a glob."""
-        run = self._run("--files", *self._folder_options(folder, [glob]))
+        return await self._find_paths(["--files"], folder, [glob], most)
+
+    async def list_files(self, folder: str = ".", *, most: int = 100) -> FileNames:
+        """Return the files below a folder, without hidden ones and those that git ignores."""
+        return await self._find_paths(["--files"], folder, [], most)
+
+    async def find_matching_files(self, pattern: str, folder: str = ".", *, most: int = 100) -> FileNames:
+        """Return the files below a folder in which a line matches a pattern."""
+        return await self._find_paths(["--files-with-matches", f"--regexp={pattern}"], folder, [], most)
+
+    async def _find_paths(self, options: Sequence[str], folder: str, globs: Sequence[str], most: int) -> FileNames:
+        run = self._run(*options, *self._folder_options(folder, globs))
         paths = list[str]()
         async with aclosing(run.records(_NAME)) as records:
             async for (path,) in records:

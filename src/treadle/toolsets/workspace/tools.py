@@ -20,7 +20,7 @@ from treadle.files.workspace_folders import check_workspace
 from treadle.tools.tool import FunctionTool, tool
 from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.workspace.files import FilePreviews, WorkspaceFiles
-from treadle.toolsets.workspace.finder import Finder, Outline
+from treadle.toolsets.workspace.finder import Finder, Outline, SymbolLookup
 from treadle.toolsets.workspace.search import Search
 
 TOOLSET = "workspace"
@@ -52,6 +52,7 @@ def workspace_tools(
     *,
     flat: bool = False,
     outline: Outline | None = None,
+    symbols: SymbolLookup | None = None,
     secrets: bool = False,
     program: str | None = None,
     project: Path | None = None,
@@ -60,12 +61,13 @@ def workspace_tools(
 
     flat     one tool for each action, for models that choose a tool better than an argument
     outline  builds outlines of files; without it, lines that look like definitions are listed
+    symbols  finds definitions and references and makes maps; without it, lines are searched and folders are listed
     secrets  lets files with secrets be read
     program  ripgrep's path, if not the installed one
     project  the folder that this one is a private copy of: absolute paths in it mean the copy
     """
     workspace = Workspace(check_workspace(folder), secrets=secrets, alias=project)
-    files, finder = WorkspaceFiles(workspace), Finder(workspace, Search(workspace, program), outline)
+    files, finder = WorkspaceFiles(workspace), Finder(workspace, Search(workspace, program), outline, symbols)
     return FunctionToolset(_build_flat(files, finder) if flat else _build_grouped(files, finder), TOOLSET)
 
 
@@ -73,8 +75,9 @@ def _build_flat(files: WorkspaceFiles, finder: Finder) -> list[Any]:
     some, shows, found = FlatFiles(files), FlatFiles(FilePreviews(files)), FlatFinder(finder)
     names = ("write_file", "replace_text", "edit_lines", "insert_lines", "delete_lines", "delete_file")
     changing = [_add_preview(getattr(some, name), getattr(shows, name), files) for name in names]
-    looking = [found.grep, found.find_files, found.find_definition, found.list_folder, found.outline_file]
-    return [some.read_file, *changing, *looking]
+    looking = [found.grep, found.find_files, found.find_definition, found.find_references]
+    listing = [found.repository_map, found.list_folder, found.outline_file]
+    return [some.read_file, *changing, *looking, *listing]
 
 
 def _build_grouped(files: WorkspaceFiles, finder: Finder) -> list[Any]:
@@ -221,6 +224,26 @@ class FlatFinder:
         return await self._finder.find_definition(name, directory, language)
 
     @tool(effect="read")
+    async def find_references(self, name: str, directory: str = ".", calls_only: bool = False) -> str:
+        """Find where a function, class or other name is used. Gives path:line and the definition around it.
+
+        :param name: its exact name
+        :param directory: folder to search in
+        :param calls_only: only where it is called
+        """
+        return await self._finder.find_references(name, directory, calls_only=calls_only)
+
+    @tool(effect="read")
+    async def repository_map(self, task: str = "", directory: str = ".", max_tokens: int = 1000) -> str:
+        """List the most important files with what they define. Good to begin with in an unknown project.
+
+        :param task: what is to be done; files and names in it come first
+        :param directory: only files in this folder
+        :param max_tokens: how long the list may be
+        """
+        return await self._finder.map(task, directory, max_tokens)
+
+    @tool(effect="read")
     def list_folder(self, directory: str = ".", show_hidden: bool = False, extension: str = "") -> str:
         """List a folder.
 
@@ -331,7 +354,7 @@ class GroupedFinder:
     @tool(effect="read", command_line=_SEARCH_LINE)
     async def search(
         self,
-        action: Literal["grep", "find_files", "find_in_file", "find_definition"],
+        action: Literal["grep", "find_files", "find_in_file", "find_definition", "find_references", "find_callers"],
         pattern: str | None = None,
         directory: str = ".",
         file_pattern: str = "",
@@ -341,14 +364,14 @@ class GroupedFinder:
         case_insensitive: bool = False,
         max_results: int = 100,
     ) -> str:
-        """Search the content of files, or find files or definitions.
+        """Search the content of files, or find files, definitions, references or callers.
 
         :param action: what to do
         :param pattern: for grep and find_in_file: regular expression; for find_files: name with wildcards, as *.py
         :param directory: folder to search in
         :param file_pattern: for grep: only files with such names, as *.py
         :param path: for find_in_file: the file
-        :param name: for find_definition: the exact name
+        :param name: for find_definition, find_references and find_callers: the exact name
         :param language: for find_definition: only in this language, as python or go
         :param case_insensitive: upper and lower case are the same
         :param max_results: how many at most
@@ -356,6 +379,9 @@ class GroupedFinder:
         look = self._finder
         if action == "find_definition":
             return await look.find_definition(_require_argument(name, "name", action), directory, language)
+        if action in ("find_references", "find_callers"):
+            calls_only = action == "find_callers"
+            return await look.find_references(_require_argument(name, "name", action), directory, calls_only=calls_only)
         wanted = _require_argument(pattern, "pattern", action)
         match action:
             case "grep":
@@ -371,25 +397,31 @@ class GroupedFinder:
     @tool(effect="read", command_line=_NAVIGATE_LINE)
     async def navigate(
         self,
-        action: Literal["list_directory", "get_file_outline", "find_imports", "get_tree"],
+        action: Literal["list_directory", "get_file_outline", "find_imports", "get_tree", "repository_map"],
         directory: str = ".",
         path: str | None = None,
         show_hidden: bool = False,
         extension: str = "",
         max_depth: int = 3,
+        task: str = "",
+        max_tokens: int = 1000,
     ) -> str:
-        """List folders, or what a file defines or imports.
+        """List folders, what a file defines or imports, or the most important files of the project with what they define.
 
         :param action: what to do
-        :param directory: for list_directory and get_tree: the folder
+        :param directory: for list_directory, get_tree and repository_map: the folder
         :param path: for get_file_outline and find_imports: the file
         :param show_hidden: for list_directory: also names that begin with a dot
         :param extension: for list_directory: only files with this ending, as py
         :param max_depth: for get_tree: how many folders deep
+        :param task: for repository_map: what is to be done; files and names in it come first
+        :param max_tokens: for repository_map: how long it may be
         """
         match action:
             case "list_directory":
                 return await to_thread(self._finder.list_folder, directory, show_hidden=show_hidden, extension=extension)
+            case "repository_map":
+                return await self._finder.map(task, directory, max_tokens)
             case "get_tree":
                 return await to_thread(self._finder.tree, directory, max_depth)
             case "get_file_outline":

@@ -29,7 +29,11 @@ _MOST_PLACES = 5  # named in a note
 
 def build_outline(text: str, language: str) -> Outline:
     """Build the outline of a text in a language, by any of the language's names."""
-    parsed = parse_source(text, language)
+    return outline_parsed(parse_source(text, language))
+
+
+def outline_parsed(parsed: ParsedSource) -> Outline:
+    """Build the outline of a parsed text."""
     comments = Comments(parsed.comments, parsed.source)
     spot = RuleContext(parsed.source, parsed.grammar)
     top = parsed.root.named_children

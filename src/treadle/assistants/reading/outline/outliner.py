@@ -22,6 +22,7 @@ from treadle.assistants.reading.outline import errors, outliner_ipc
 from treadle.assistants.reading.outline.errors import OutlineError, OutlineFailed, SourceTooLarge
 from treadle.assistants.reading.outline.metrics import OutlineMetrics
 from treadle.assistants.reading.outline.nodes import Outline
+from treadle.assistants.reading.symbols.extraction import FileSymbols
 
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ MEMORY_LIMIT = 2 << 30
 FILES_PER_CHILD = 500
 _CHILD = "treadle.assistants.reading.outline.outliner_process"
 _decode_outline = msgspec.msgpack.Decoder(Outline).decode
+_decode_symbols = msgspec.msgpack.Decoder(FileSymbols).decode
 _decode_metrics = msgspec.msgpack.Decoder(OutlineMetrics).decode
 
 
@@ -80,6 +82,10 @@ class Outliner:
     def metrics_sync(self, text: str, language: str) -> OutlineMetrics:
         """Return how much smaller the shallow syntax tree of a text is; blocks this thread."""
         return _decode_metrics(self._ask(outliner_ipc.OutlineJob("metrics", text, language)))
+
+    def symbols_sync(self, text: str, language: str) -> FileSymbols:
+        """Return the symbols of a text; blocks this thread."""
+        return _decode_symbols(self._ask(outliner_ipc.OutlineJob("symbols", text, language)))
 
     def close(self) -> None:
         """End the child process. A later file starts another."""

@@ -11,7 +11,7 @@ _LENGTH = 4
 class OutlineJob(Struct, frozen=True):
     """A job for the child process."""
 
-    what: Literal["outline", "seed_json", "metrics"]
+    what: Literal["outline", "seed_json", "metrics", "symbols"]
     text: str
     language: str
     max_depth: int = 2

@@ -16,6 +16,7 @@ from treadle.assistants.reading.outline.builder import build_outline
 from treadle.assistants.reading.outline.errors import OutlineError
 from treadle.assistants.reading.outline.metrics import measure_outline
 from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree
+from treadle.assistants.reading.symbols.extraction import extract_symbols
 
 
 def main(memory: int) -> None:
@@ -42,6 +43,8 @@ def _answer_job(job: outliner_ipc.OutlineJob) -> outliner_ipc.OutlineAnswer:
                 found = build_shallow_tree(job.text, job.language, job.max_depth)
             case "metrics":
                 found = measure_outline(job.text, job.language)
+            case "symbols":
+                found = extract_symbols(job.text, job.language)
         return outliner_ipc.OutlineResult(Raw(outliner_ipc.encode_frame(found)))
     except OutlineError as error:
         return outliner_ipc.OutlineRefusal(type(error).__name__, str(error))

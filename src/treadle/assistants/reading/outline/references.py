@@ -14,7 +14,8 @@ _OWNER = re.compile(rb"([$@]?\w+)\s*[?!]?(?:\.|->|::)\s*$")
 _RECEIVER = re.compile(rb"func\s*\(\s*(\w+)\s+\*?(\w+)")
 _NAME_FIRST = re.compile(rb"[(,|]\s*(?:\.\.\.|[*&]{1,2})?(?:\w+\s+)*?([A-Za-z_]\w*)\s*(?=[:,)=|?])")
 _TYPE_FIRST = re.compile(rb"[\w*&>\]]\s*[\s*&]([A-Za-z_]\w*)\s*(?=[,)=\[])")
-_KEYS = ("property_identifier", "private_property_identifier", "field_identifier")  # by themselves they name a key
+KEY_TYPES = ("property_identifier", "private_property_identifier", "field_identifier")  # by themselves they name a key
+_MAY_QUALIFY = frozenset((b".", b">", b":", b" ", b"\n", b"\t", b"\r"))  # what may stand before a qualified name
 _BEFORE = 40  # bytes in which what a member is called on has to be
 
 
@@ -154,6 +155,17 @@ def _methods_of(drafts: Sequence[NodeDraft], parsed: ParsedSource) -> dict[bytes
     return {owner: frozenset(names) for owner, names in found.items()}
 
 
+def find_qualifier(source: bytes, start: int) -> bytes | None:
+    """Return the qualifier of a name that starts at a position: `owner` in `owner.name`, empty for any other; None if bare."""
+    if source[start - 1 : start] not in _MAY_QUALIFY:
+        return None
+    before = source[max(0, start - _BEFORE) : start].rstrip()
+    if before[-1:] != b"." and before[-2:] not in (b"->", b"::"):
+        return None
+    owner = _OWNER.search(before)
+    return owner[1] if owner else b""
+
+
 def _find_mentions(parsed: ParsedSource, known: frozenset[bytes]) -> Iterator[NameMention]:
     source, label = parsed.source, re.compile(parsed.grammar.label) if parsed.grammar.label else None
     for node in parsed.names:
@@ -163,9 +175,8 @@ def _find_mentions(parsed: ParsedSource, known: frozenset[bytes]) -> Iterator[Na
             name = b"$" + name
         elif name not in known:
             continue
-        before = source[max(0, start - _BEFORE) : start].rstrip()
-        if before[-1:] == b"." or before[-2:] in (b"->", b"::"):
-            owner = _OWNER.search(before)
-            yield NameMention(start, name, owner[1] if owner else b"")
-        elif node.type not in _KEYS and (label is None or label.match(source, end) is None):
+        owner = find_qualifier(source, start)
+        if owner is not None:
+            yield NameMention(start, name, owner)
+        elif node.type not in KEY_TYPES and (label is None or label.match(source, end) is None):
             yield NameMention(start, name, None)
