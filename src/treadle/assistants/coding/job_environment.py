@@ -1,6 +1,5 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
 
-from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
