@@ -47,7 +47,7 @@ def expected(mode: Mode, *, confined: bool = True) -> dict[str, str]:
         **dict.fromkeys(("run_command", "start_command"), commands if confined or commands != "allow" else "ask"),
         **dict.fromkeys((*GIT, "send_mail"), rest),
         **dict.fromkeys(PUBLISH, publish),
-        PROPOSE_PLAN: "ask",
+        PROPOSE_PLAN: "ask" if mode == "plan" else "deny",
     }
 
 
@@ -97,13 +97,12 @@ def test_rules_of_the_user_count_in_every_mode(tmp_path: Path):
     assert type(planned.judge(Call("1", "write_file", {}), tools["write_file"], Situation())).__name__ == "Deny"
 
 
-def test_a_plan_is_offered_in_plan_mode_alone_and_edits_always(tmp_path: Path):
-    tools, state = tools_of(tmp_path), ModeState("plan")
+def test_every_mode_offers_the_same_tools(tmp_path: Path):
+    tools, state = tools_of(tmp_path), ModeState()
     policy = ModePolicy(state, confined=True)
-    assert policy.offers(tools[PROPOSE_PLAN], Situation())
-    assert policy.offers(tools["write_file"], Situation())
-    state.switch("ask")
-    assert not policy.offers(tools[PROPOSE_PLAN], Situation())
+    for mode in MODES:
+        state.switch(mode)
+        assert [tool.name for tool in tools.values() if not policy.offers(tool, Situation())] == []
 
 
 def test_a_switch_counts_from_the_next_call_on(tmp_path: Path):

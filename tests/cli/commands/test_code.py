@@ -9,7 +9,7 @@ import pytest
 from attachments import png
 from cli.running import InProcess, Terminal, asks, script, treadle
 from cli.screens import ScreenTerminal
-from wire import WireServer, reply, stall
+from wire import WireServer, call, reply, stall
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 FIXED = "def price(count):\n    return count * 3\n"
@@ -72,6 +72,21 @@ def test_a_piped_plan_waits_for_its_approval(typed, home, folder):
     assert ran.code == 3
     assert "1. Fix price in shop.py" in ran.err
     assert (folder / "shop.py").read_text() == SHOP
+
+
+def test_an_approved_plan_stays_approved_in_other_processes(typed, folder):
+    with WireServer([reply(call(*each)) for each in (READ, PLAN, READ, FIX, NEW)] + [reply("Done.")]) as server:
+        typed.set(OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="k")
+        ran = typed("code", "--mode", "plan", "-m", "openai:m", "fix it")
+        for _ in (PLAN, FIX, NEW):
+            assert ran.code == 3, ran.err
+            line = next(line for line in ran.err.splitlines() if "treadle approve" in line)
+            run, call_id = line.split("treadle approve ")[1].split()[:2]
+            assert typed("approve", run, call_id).code == 0
+            ran = typed("resume", run)
+    assert (ran.code, ran.out) == (0, "Done.\n"), ran.err
+    assert (folder / "shop.py").read_text() == FIXED
+    assert (folder / "new.py").exists()
 
 
 def test_the_result_as_json(typed, home):
@@ -203,6 +218,23 @@ def test_an_approved_plan_is_carried_out(home, folder, key, mode):
         terminal.type("/quit\r")
         assert terminal.end() == 0
     assert (folder / "shop.py").read_text() == FIXED
+
+
+def test_the_model_is_told_of_a_mode_with_the_next_message(home, folder):
+    with session(home, folder, "One.", "Two.") as terminal:
+        terminal.until("ask> ")
+        terminal.type("first\r")
+        terminal.until("One.")
+        terminal.until("ask> ")
+        terminal.type("/mode plan\r")
+        terminal.until("plan> ")
+        terminal.type("second\r")
+        terminal.until("Two.")
+        terminal.until("plan> ")
+        terminal.type("/quit\r")
+        assert terminal.end() == 0
+    assert "have changed since" not in terminal.shown
+    assert treadle(home, "show", "last").out.count("The session is in the mode plan now.") == 1
 
 
 def test_a_plan_that_is_refused_goes_back_to_the_model(home, folder):

@@ -44,7 +44,7 @@ def _configure(host: Host) -> Mapping[str, Any]:
         mode = parse_mode(str(host.about["mode"]))
     except SettingsError as error:
         raise ContextNotFound(str(error)) from error
-    return CodingSession(assistant, host, mode).configure()
+    return CodingSession(assistant, host, mode, goes_on=True).configure()
 
 
 def _load_job_kinds() -> "Sequence[JobKind]":

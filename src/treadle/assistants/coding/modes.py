@@ -129,7 +129,7 @@ class ModeState:
 
     @property
     def instructions(self) -> str:
-        """What the model reads of the mode when a turn starts."""
+        """What the model has to know of the mode."""
         return MODES[self.mode].instructions
 
 
@@ -146,12 +146,12 @@ class ModePolicy:
         """Return the verdict on a call, by the current mode."""
         if self._state.mode == "plan" and not runs_in_plan_mode(tool.for_call(call.arguments)):
             return Deny("plan mode", _PLAN_REASON)
+        if self._state.mode != "plan" and tool.name == PROPOSE_PLAN:
+            return Deny("mode", f"This session is in the mode {self._state.mode}, which needs no plan: do what was asked.")
         return self._policies[self._state.mode].judge(call, tool, situation)
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
-        """Return whether a tool is offered. Plan mode offers what it refuses: after its approval the turn goes on with it."""
-        if tool.name == PROPOSE_PLAN and self._state.mode != "plan":
-            return False
+        """Return whether a tool is offered: the same in every mode, since the mode may change in the middle of a turn."""
         return self._policies[self._state.mode].offers(tool, situation)
 
     def with_rules(self, rules: Iterable[Any]) -> "ModePolicy":

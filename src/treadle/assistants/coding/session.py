@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Call, Limits, Preview, RunContext, Tool, ToolResult, Toolset, tool
+from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolResult, Toolset, tool
 from treadle.assistant import Assistant, Host, settings_for
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
@@ -49,12 +49,21 @@ class SessionView(Protocol):
 
 
 class CodingSession:
-    """One user's session in the host's folder."""
+    """One user's session in the host's folder.
 
-    def __init__(self, base: Assistant, host: Host, mode: Mode = "ask", view: SessionView | None = None) -> None:
+    `goes_on` says that `mode` is the one a run started with: in a turn after its plan was approved, the mode is the one of that
+    approval.
+    """
+
+    def __init__(
+        self, base: Assistant, host: Host, mode: Mode = "ask", view: SessionView | None = None, *, goes_on: bool = False
+    ) -> None:
         self.folder = host.workspace
         self.state = ModeState(mode, None if view is None else view.show_mode)
         self.tasks: tuple[Task, ...] = ()
+        self._known_mode = mode  # as far as the model knows
+        self._goes_on = goes_on
+        self._first_instructions = MODES[mode].instructions
         self._host = host
         self._view = view
         self._settings = settings_for(self.folder)
@@ -80,10 +89,24 @@ class CodingSession:
     def _make_toolsets(self, _: Host) -> Sequence[Toolset]:
         return (self._own,) if self._coding is None else (self._coding, self._own)
 
-    def _build_instructions(self, _: RunContext[Any]) -> str:
+    def _build_instructions(self, context: RunContext[Any]) -> str:
+        if self._goes_on:
+            self._goes_on = False
+            for mode in _approved_modes(context):
+                self.state.switch(mode)
         project = self._settings.project
         about = format_project_facts(tuple(project.facts), project.instructions)
-        return "\n\n".join(filter(None, (SESSION, self.state.instructions, about)))
+        return "\n\n".join(filter(None, (SESSION, self._first_instructions, about)))
+
+    def take_mode_note(self) -> str:
+        """Return what the next message has to tell the model of a mode that was switched since; empty where it knows the mode.
+
+        The instructions stay as they are: a provider's cache of the conversation begins with them.
+        """
+        if self._known_mode == self.state.mode:
+            return ""
+        self._known_mode = self.state.mode
+        return f"The session is in the mode {self.state.mode} now. {self.state.instructions}"
 
     def accepts(self, name: str) -> bool:
         """Return whether the mode `accept-edits` lets calls of a tool run."""
@@ -134,7 +157,7 @@ class CodingSession:
 
         :param steps: what will be done, one step each, with the files that it changes
         """
-        mode = self.state.leave_plan()
+        mode = self._known_mode = self.state.leave_plan()
         words = f"The user approved the plan. {MODES[mode].instructions} Carry the plan out now."
         return ToolResult(words, {"mode": mode, "steps": list(steps)})
 
@@ -143,6 +166,12 @@ class CodingSession:
             return Preview("\n".join([f"{number}. {step}" for number, step in enumerate(steps, 1)]))
 
         return tool(self.propose_plan, name=PROPOSE_PLAN, retry="idempotent", preview=preview, sequential=True)
+
+
+def _approved_modes(context: RunContext[Any]) -> list[Mode]:
+    """Return the modes that approved plans of the run left plan mode for."""
+    results = [part for message in context.history for part in message.parts if isinstance(part, Result)]
+    return [each.data["mode"] for each in results if each.name == PROPOSE_PLAN and each.data is not None]
 
 
 class _SessionToolset(WrapperToolset):

@@ -204,7 +204,8 @@ class SessionChat:
     async def _expand(self, said: str | TypedPrompt) -> TypedPrompt:
         """Return a message with what it mentions, and with what the user did since the last one."""
         prompt = await expand_session_mentions(said, self._find_symbols) if isinstance(said, str) else said
-        context, self._context = "".join([f"\n\n{each}" for each in self._context]), []
+        notes = [*self._context, self._coding.take_mode_note()]
+        context, self._context = "".join([f"\n\n{each}" for each in notes if each]), []
         return TypedPrompt(prompt.text + context, prompt.attachments)
 
     async def _run_shell_line(self, line: str) -> None:
