@@ -69,6 +69,10 @@ class EditorSession(Protocol):
         """Switch to a mode, also during a turn. Raises `SettingsError` where there is none."""
         ...
 
+    def take_note(self) -> str:
+        """Return what the next message has to tell the model, such as a mode that was switched; empty where there is nothing."""
+        ...
+
     def tasks(self, call: Call) -> Sequence[SessionTask] | None:
         """Return the task list that a call sets; None for other calls."""
         ...

@@ -468,13 +468,16 @@ def test_in_accept_edits_an_edit_runs_without_asking_and_shows_its_diff(folder):
 
 
 def test_in_plan_mode_nothing_is_changed(folder):
+    model = Scripted(READ, EDIT, "This is my plan.")
+
     async def work():
-        async with connected(folder, READ, EDIT, "This is my plan.") as desk:
+        async with connected(folder, model=model) as desk:
             await desk.open()
             await desk.agent.set_session_mode(desk.session_id, "plan")
             await desk.say("Fix it.")
             assert desk.editor.asked == []
             assert [call["status"] for call in desk.editor.calls().values()] == ["completed", "failed"]
+            assert "The session is in the mode plan now." in model.requests[0].history[-1].text
 
     run(work())
     assert (folder / "shop.py").read_text() == SHOP

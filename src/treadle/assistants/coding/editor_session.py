@@ -72,6 +72,10 @@ class CodingEditorSession:
         """Switch to a mode."""
         self._session.state.switch(parse_mode(name))
 
+    def take_note(self) -> str:
+        """Return which mode the session is in now, where the model doesn't know it yet."""
+        return self._session.take_mode_note()
+
     def tasks(self, call: Call) -> Sequence[SessionTask] | None:
         """Return the task list that a call of `update_tasks` sets."""
         if call.name != UPDATE_TASKS:

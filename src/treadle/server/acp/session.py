@@ -246,8 +246,9 @@ class AcpSession:
         )
 
     def _add_notes(self, message: Prompt) -> Prompt:
-        """Return a message with what the model has to know of commands since the last one."""
-        notes, self._notes = "".join([f"\n\n{note}" for note in self._notes]), []
+        """Return a message with what the model has to know of commands and modes since the last one."""
+        told = [*self._notes, "" if self._own is None else self._own.take_note()]
+        notes, self._notes = "".join([f"\n\n{note}" for note in told if note]), []
         if not notes:
             return message
         return f"{message}{notes}" if isinstance(message, str) else [*message, notes]
