@@ -170,7 +170,7 @@ class CodingSession:
 
 def _approved_modes(context: RunContext[Any]) -> list[Mode]:
     """Return the modes that approved plans of the run left plan mode for."""
-    results = [part for message in context.history for part in message.parts if isinstance(part, Result)]
+    results = [part for message in context.history or () for part in message.parts if isinstance(part, Result)]
     return [each.data["mode"] for each in results if each.name == PROPOSE_PLAN and each.data is not None]
 
 
