@@ -1,5 +1,6 @@
 """Jobs about GitHub's issues and pull requests. `gh` is a stand-in that takes exactly the expected commands."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,13 @@ from assistants.coding.stage import carried_out, project
 from assistants.coding.test_review import DIFF, FINDING, answers
 from cli.running import InProcess, asks, script
 from github import ISSUE, PULL, StandInGh, install_gh
+from treadle import RunContext
+from treadle.assistants.coding.answers import PlacedFinding
+from treadle.assistants.coding.review_posting import make_posting_toolset, posting_arguments
+from treadle.core.calls import Call
 from treadle.jobs.store import Job
 from treadle.models.scripted import Scripted
+from treadle.workspace import GitHub, GitHubReference
 
 BETTER = "    if count < 0:\n        raise ValueError(count)"
 WARNING = {**FINDING, "quote": "if count <= 0:\n        return None", "suggestion": BETTER}
@@ -71,6 +77,19 @@ def test_a_review_that_is_there_already_is_not_posted_again(tmp_path: Path, gh: 
     gh.returns("reviews", '{"html_url": "https://there", "body": "So. <!-- treadle review x -->"}\n')
     job, _ = review(tmp_path, True, WARNING)
     assert (job.output["posted"], gh.posted) == ("The review was posted already: https://there", [])
+
+
+def test_a_call_that_was_interrupted_is_found_by_its_mark(tmp_path: Path, gh: StandInGh) -> None:
+    tools = make_posting_toolset(GitHub(tmp_path / "work"), "job-1")
+    finding = PlacedFinding("nit", "Wrong", "So.", "a.py", 3, 3, "x = 1")
+    output = {"summary": "So.", "verdict": "COMMENT"}
+    arguments = posting_arguments(GitHubReference("acme/widget", 5), "abc", output, [finding], "job-1")
+    call = Call("c", "post_review", arguments)
+    assert asyncio.run(tools.reconcile(call, RunContext())) is None
+    gh.returns("reviews", json.dumps({"html_url": "https://there", "body": arguments["body"]}) + "\n")
+    found = asyncio.run(tools.reconcile(call, RunContext()))
+    assert "Posted the review: https://there" in str(found)
+    assert gh.posted == []
 
 
 def test_without_a_person_the_job_waits_and_nothing_is_posted(tmp_path: Path, gh: StandInGh) -> None:

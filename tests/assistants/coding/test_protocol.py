@@ -56,7 +56,7 @@ def test_every_markdown_block_of_a_reply_counts_and_task_complete_ends_it(
     if taught:
         bash(tmp_path, monkeypatch)
     model = Scripted(LOOKS, EDITS, ADDS, COMPLETE, traits=TEXT)
-    job = carried_out(tmp_path, folder, "build", {"description": "Mend the price"}, model)
+    job = carried_out(tmp_path, folder, "build", {"description": "Mend the price", "free": not taught}, model)
     assert job.state == "completed", job.why
     assert (job.output["verified"], job.output["summary"]) == (True, COMPLETE)
     assert git(folder, "show", f"{job.output['branch']}:shop.py") + "\n" == MENDED

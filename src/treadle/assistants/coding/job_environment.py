@@ -111,7 +111,7 @@ async def prepare_environment(
             link_environments(source, folder)
         project = source if folder != source and is_sandboxed else None
     model = await desk.host.model()
-    chooses = free or bool(desk.host.dialect)  # a dialect that was named is to be used
+    chooses = free or bool(desk.host.dialect or settings.model.dialect)  # a dialect that was named is to be used
     led = not chooses and not model.traits.native_calls
     model = ContextLoggingModel(model, desk.folder / "context") if keeps or settings.context.keep else model
     return JobEnvironment(
