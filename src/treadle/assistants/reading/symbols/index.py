@@ -28,7 +28,7 @@ from treadle.assistants.reading.source_files import MAX_SOURCE_BYTES, MINIFIED, 
 from treadle.assistants.reading.symbols.extraction import KINDS, Definition, FileSymbols, ReferenceKind
 from treadle.assistants.reading.symbols.graph import ReferenceGraph, build_graph
 from treadle.assistants.reading.symbols.store import ListedFile, SymbolStore, content_key
-from treadle.files import MissingPath, Workspace, WorkspaceProblem, printable_name
+from treadle.files import MissingPath, Workspace, WorkspaceProblem
 from treadle.workspace import Search
 
 MAX_FILES = 50_000  # of a folder
@@ -283,11 +283,6 @@ def format_pending(state: IndexState) -> str:
     if not state.pending:
         return ""
     return f"[{state.pending} of {state.files} files aren't indexed yet; ask again in a moment.]"
-
-
-def printable_location(found: SymbolLocation) -> str:
-    """Return `path:line`, printable."""
-    return f"{printable_name(found.path)}:{found.line}"
 
 
 def _parse(text: str, language: str, outliner: Outliner) -> FileSymbols | str:
