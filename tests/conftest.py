@@ -108,3 +108,9 @@ def browser():
         started = runner.run(Browser().__aenter__())
         yield runner, started
         runner.run(started.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def no_language_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave edits unchecked: a language server takes seconds to start; `tests/toolsets/diagnostics` has those."""
+    monkeypatch.setenv("TREADLE_CODING_DIAGNOSTICS", "false")

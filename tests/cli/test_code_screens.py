@@ -11,7 +11,10 @@ import pytest
 
 from cli.running import PATIENCE, asks, command, environment, script
 
-pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux isn't installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="There is no tmux here"),
+    pytest.mark.usefixtures("no_language_servers"),
+]
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 READ = ("read_file", {"path": "shop.py"})

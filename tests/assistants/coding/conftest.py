@@ -1,7 +1,4 @@
-"""Benchmarks are imported from the repository: they aren't part of the package.
-
-Edits in jobs aren't checked by a language server, which takes seconds to start; `tests/toolsets/diagnostics` has that.
-"""
+"""Benchmarks are imported from the repository: they aren't part of the package."""
 
 import sys
 from pathlib import Path
@@ -12,5 +9,5 @@ sys.path.append(str(Path(__file__).parents[3]))
 
 
 @pytest.fixture(autouse=True)
-def no_language_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TREADLE_CODING_DIAGNOSTICS", "false")
+def without_language_servers(no_language_servers: None) -> None:
+    pass

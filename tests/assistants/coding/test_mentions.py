@@ -11,7 +11,7 @@ from treadle.assistants.coding.mentions import (
     MAX_PLACES,
     SymbolDefinition,
     expand_session_mentions,
-    find_python_symbols,
+    make_symbol_finder,
 )
 
 CART = """\
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def expanded(folder: Path, text: str) -> tuple[str, list[str]]:
-    prompt = asyncio.run(expand_session_mentions(text, find_python_symbols(folder)))
+    prompt = asyncio.run(expand_session_mentions(text, make_symbol_finder(folder, None)))
     return prompt.text, [each.name for each in prompt.attachments]
 
 
@@ -47,8 +47,20 @@ def test_a_symbol_comes_with_its_source(folder: Path):
     )
 
 
+def test_a_symbol_of_another_language_comes_with_its_source(folder: Path):
+    pytest.importorskip("tree_sitter_go", reason="tree-sitter-go isn't installed")
+    (folder / "cart.go").write_text("package shop\n\nfunc Price(n int) int {\n\treturn n\n}\n")
+    said, _ = expanded(folder, "what does @Price do?")
+    assert said.endswith('<symbol name="Price" file="cart.go" lines="3-5">\nfunc Price(n int) int {\n\treturn n\n}\n</symbol>')
+
+
+def test_without_grammars_python_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("treadle.assistants.coding.mentions.find_spec", lambda _: None)
+    assert '<symbol name="Cart.total" file="src/cart.py" lines="2-3">' in expanded(folder, "@Cart.total")[0]
+
+
 def test_an_exact_name_comes_before_the_methods_of_that_name(folder: Path):
-    found = asyncio.run(find_python_symbols(folder)("total"))
+    found = asyncio.run(make_symbol_finder(folder, None)("total"))
     assert [(each.name, each.start) for each in found] == [("total", 6), ("Cart.total", 2)]
 
 

@@ -18,6 +18,8 @@ from cli.forkserver import launched
 from cli.running import PATIENCE, asks, environment, opened, script, treadle
 from server.acp.editor import Desk, Editor, first_only
 
+pytestmark = pytest.mark.usefixtures("no_language_servers")
+
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 FIXED = SHOP.replace(" + 1", "")
 READ = asks(("read_file", {"path": "shop.py"}))

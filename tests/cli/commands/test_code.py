@@ -11,6 +11,8 @@ from cli.running import InProcess, Terminal, asks, script, treadle
 from cli.screens import ScreenTerminal
 from wire import WireServer, call, reply, stall
 
+pytestmark = pytest.mark.usefixtures("no_language_servers")
+
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 FIXED = "def price(count):\n    return count * 3\n"
 READ = ("read_file", {"path": "shop.py"})

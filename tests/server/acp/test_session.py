@@ -15,6 +15,8 @@ from treadle.core.requests import CallDelta, ReplyEnded, TextDelta, Traits
 from treadle.errors import ModelUnavailable
 from treadle.testing import Scripted, ScriptedReply, calls
 
+pytestmark = pytest.mark.usefixtures("no_language_servers")
+
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 FIXED = SHOP.replace(" + 1", "")
 READ = calls(("read_file", {"path": "shop.py"}))

@@ -1,18 +1,25 @@
 """Mentions in what is typed in a coding session: `@FILE`, `@symbol`, and images by their path.
 
-`SymbolFinder` is all that is asked of an index of symbols; `find_python_symbols` reads the project's sources for each mention.
+Symbols are found by the reading assistant's symbol index; where that can't be used, in the project's Python sources.
 """
 
 import re
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from treadle import Image
 from treadle.assistant import TypedPrompt, expand_mentions
-from treadle.errors import BadMedia
+from treadle.errors import BadMedia, TreadleError
+from treadle.files import Workspace, WorkspaceProblem
+
+if TYPE_CHECKING:
+    from treadle.assistants.reading.symbols.index import SymbolLocation
 
 MAX_PLACES = 3  # definitions of one name that are shown
 MAX_LINES = 200  # of one definition
@@ -92,23 +99,44 @@ def _read_image(path: Path) -> Image | None:
         return None
 
 
-def find_python_symbols(folder: Path) -> SymbolFinder:
-    """Return a finder of functions, classes, methods and variables in the folder's Python files, by name or end of it."""
+def make_symbol_finder(folder: Path, data: Path | None) -> SymbolFinder:
+    """Return a finder of definitions by name or end of it, by the symbol index, which is stored in the folder of a home.
 
-    def find(name: str) -> list[SymbolDefinition]:
-        from treadle.assistants.coding.job_environment import read_project_sources  # with the parser, which a mention needs first
-
-        sources = read_project_sources(folder)
-        found: list[SymbolDefinition] = []
-        for path, text in sources.files.items():
-            lines = text.splitlines()
-            for place in sources.module(path).places.values():
-                if f".{place.name}".endswith(f".{name}"):
-                    source = "\n".join(lines[place.start - 1 : place.end])
-                    found.append(SymbolDefinition(path, place.name, place.start, place.end, source))
-        return sorted(found, key=lambda each: (each.name != name, each.path, each.start))
+    Without the grammars, or without ripgrep, it finds those of Python.
+    """
 
     async def find_symbols(name: str) -> Sequence[SymbolDefinition]:
-        return await to_thread(find, name)
+        if find_spec("tree_sitter"):
+            from treadle.assistants.reading.symbols.index import find_symbol  # with the parsers, which a mention needs first
+
+            with suppress(TreadleError):
+                found = await find_symbol(folder, name, data)
+                return await to_thread(_read_definitions, folder, name, found)
+        return await to_thread(_find_python_definitions, folder, name)
 
     return find_symbols
+
+
+def _read_definitions(folder: Path, name: str, found: "Sequence[SymbolLocation]") -> list[SymbolDefinition]:
+    workspace = Workspace(folder)
+    definitions: list[SymbolDefinition] = []
+    for place in sorted(found, key=lambda each: (each.inside != name, each.path, each.start))[:MAX_PLACES]:
+        with suppress(WorkspaceProblem):
+            lines = workspace.read_bytes(place.path).decode("utf-8", errors="replace").splitlines()
+            source = "\n".join(lines[place.start - 1 : place.end])
+            definitions.append(SymbolDefinition(place.path, place.inside, place.start, place.end, source))
+    return definitions
+
+
+def _find_python_definitions(folder: Path, name: str) -> list[SymbolDefinition]:
+    from treadle.assistants.coding.job_environment import read_project_sources
+
+    sources = read_project_sources(folder)
+    found: list[SymbolDefinition] = []
+    for path, text in sources.files.items():
+        lines = text.splitlines()
+        for place in sources.module(path).places.values():
+            if f".{place.name}".endswith(f".{name}"):
+                source = "\n".join(lines[place.start - 1 : place.end])
+                found.append(SymbolDefinition(path, place.name, place.start, place.end, source))
+    return sorted(found, key=lambda each: (each.name != name, each.path, each.start))

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolResult, Toolset, tool
 from treadle.assistant import Assistant, Host, settings_for
+from treadle.assistants.coding.mentions import make_symbol_finder
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
 from treadle.assistants.coding.session_changes import SessionChanges
@@ -71,10 +72,21 @@ class CodingSession:
         self.is_sandboxed = commands.sandbox
         self.is_confined = commands.sandbox and not commands.network
         has_tools = commands.sandbox or not host.shared  # what the owner allows themselves they don't allow others
-        coding = make_coding_toolset("build", self.folder, self._settings, flat=True, background=True) if has_tools else None
-        self._coding = None if coding is None else _SessionToolset(coding, self)
+        self.find_symbols = make_symbol_finder(self.folder, host.home.folder)
+        self._coding = _SessionToolset(self._make_coding_tools(host), self) if has_tools else None
         self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
         self.assistant = replace(base, configure=None, **self.configure())
+
+    def _make_coding_tools(self, host: Host) -> Toolset:
+        return make_coding_toolset(
+            "build",
+            self.folder,
+            self._settings,
+            flat=True,
+            background=True,
+            data=host.home.folder,
+            diagnostics=host.settings.assistant("coding").diagnostics,
+        )
 
     def configure(self) -> Mapping[str, Any]:
         """Return what makes the assistant this session's: policy, tools, instructions and limits."""

@@ -26,7 +26,7 @@ from treadle.assistant import (
 )
 from treadle.assistants.coding import assistant, prompts
 from treadle.assistants.coding.inputs import truncate_middle
-from treadle.assistants.coding.mentions import expand_session_mentions, find_mentions, find_python_symbols
+from treadle.assistants.coding.mentions import expand_session_mentions, find_mentions
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode, next_mode, parse_mode
 from treadle.assistants.coding.session import CodingSession, Task
 from treadle.assistants.coding.session_changes import ChangedSince
@@ -76,7 +76,7 @@ async def code(args: Namespace, host: Host) -> int:
 async def read_first_prompt(words: Sequence[str], coding: CodingSession, *, required: bool) -> TypedPrompt:
     """Return what is typed after the command, with what it mentions and what is piped."""
     text = " ".join(words)
-    mentions = await find_mentions(text, find_python_symbols(coding.folder))
+    mentions = await find_mentions(text, coding.find_symbols)
     return mentions.add_to(read_typed_prompt([mentions.escape(word) for word in words], required=required), text)
 
 
@@ -153,7 +153,6 @@ class SessionChat:
         self._talk = talk
         self._host = host
         self._terminal = host.command_terminal
-        self._find_symbols = find_python_symbols(coding.folder)
         self._context: list[str] = []  # what the user did since the last message, for the model
 
     async def converse(self, first: TypedPrompt | None) -> int:
@@ -203,7 +202,7 @@ class SessionChat:
 
     async def _expand(self, said: str | TypedPrompt) -> TypedPrompt:
         """Return a message with what it mentions, and with what the user did since the last one."""
-        prompt = await expand_session_mentions(said, self._find_symbols) if isinstance(said, str) else said
+        prompt = await expand_session_mentions(said, self._coding.find_symbols) if isinstance(said, str) else said
         notes = [*self._context, self._coding.take_mode_note()]
         context, self._context = "".join([f"\n\n{each}" for each in notes if each]), []
         return TypedPrompt(prompt.text + context, prompt.attachments)

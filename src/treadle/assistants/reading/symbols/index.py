@@ -44,13 +44,18 @@ _decode_graph = msgspec.msgpack.Decoder(ReferenceGraph).decode
 
 
 class SymbolLocation(Struct, frozen=True):
-    """A line that defines, calls or mentions a name. `inside` is the definition around it, or the definition itself."""
+    """A line that defines, calls or mentions a name. `inside` is the definition around it, or the definition itself.
+
+    A definition has its signature and its lines, from `start` to `end`.
+    """
 
     path: str
     line: int
     kind: ReferenceKind
     inside: str
     signature: str = ""
+    start: int = 0
+    end: int = 0
 
 
 class IndexState(Struct, frozen=True):
@@ -254,8 +259,10 @@ class SymbolIndex:
                         around = next((each for each in definitions if each.line == line and each.name == bare), around)
                         if around is None or not f".{around.qualified}".endswith(f".{name}"):
                             continue
-                    inside, signature = (around.qualified, around.signature) if around else ("", "")
-                    found.append(SymbolLocation(path, line, kind, inside, signature if kind == "definition" else ""))
+                    place = SymbolLocation(path, line, kind, around.qualified if around else "")
+                    if around and kind == "definition":
+                        place = msgspec.structs.replace(place, signature=around.signature, start=around.start, end=around.end)
+                    found.append(place)
         return found
 
     def _load_graph(self, under: str) -> ReferenceGraph:
