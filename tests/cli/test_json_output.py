@@ -19,6 +19,7 @@ from treadle.demo.platform import start_demo
 from treadle.plugins.assistants import AssistantCommand, add_command_options, collect_commands, find_assistants
 
 WITHOUT = {
+    "acp": "speaks the Agent Client Protocol on stdout, which is JSON-RPC",
     "completion": "prints a script for a shell",
     "help": "prints help, which is for people",
     "mcp": "speaks MCP on stdout, which is JSON-RPC",

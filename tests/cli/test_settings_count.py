@@ -139,7 +139,7 @@ def test_a_dialect_that_is_typed_counts_for_every_assistants_command(typed, made
 
 def test_a_dialect_that_is_typed_counts_for_a_job_and_when_it_goes_on(typed, tmp_path):
     typed.set(TREADLE_MODEL=script(tmp_path, "```bash\ngive_answer --review 'All is well' --verdict APPROVE\n```"))
-    (tmp_path / "change.diff").write_text("diff --git a/x b/x\n")
+    (tmp_path / "change.diff").write_text("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n")
     ran = typed("review", "--diff", f"@{tmp_path / 'change.diff'}", "--dialect", "klingon", "--json")
     assert (ran.code, ran.json["origin"]["dialect"]) == (1, "klingon")
     assert "There is no dialect 'klingon'" in ran.json["why"]

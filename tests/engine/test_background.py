@@ -279,7 +279,7 @@ def test_work_that_must_not_happen_twice_is_asked_about(said, times):
     result, _ = resumed(interrupted(HANDLE), read, "So.", read, "So.", made=build, then=said)
     assert (result.stopped, len(done)) == ("answered", times)
     first = next(record.result.content for record in result.calls if record.name == "background_result")
-    assert first == "It hasn't ended: a person has to be asked about it first."
+    assert first == "It hasn't ended: a user must be asked about it first."
 
 
 def test_an_agent_in_the_background_that_waits_for_a_person_has_the_turn_wait():

@@ -178,9 +178,9 @@ def test_a_file_has_no_rights_but_its_owners(mode, home, tmp_path):
 
 def test_more_than_the_disk_holds_is_refused_before_anything_is_written(home, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr("treadle.admin.archive.shutil.disk_usage", lambda path: usage._replace(free=256 * 1024 * 1024 + 1000))
+    monkeypatch.setattr("treadle.admin.backup.shutil.disk_usage", lambda path: usage._replace(free=256 * 1024 * 1024 + 1000))
     written = []
-    monkeypatch.setattr("treadle.admin.archive._write_member", lambda *given: written.append(given))
+    monkeypatch.setattr("treadle.admin.backup._write_member", lambda *given: written.append(given))
     bomb = bytes(2_000)
     write(tmp_path / "a.tar.gz", [member("home/x", content=bomb), listed({"x": hash_of(bomb)})])
     with pytest.raises(SettingsError, match="it holds more than the 1,000 bytes that are free for it"):
@@ -189,7 +189,7 @@ def test_more_than_the_disk_holds_is_refused_before_anything_is_written(home, tm
 
 
 def test_a_bomb_of_many_files_is_refused(home, tmp_path, monkeypatch):
-    monkeypatch.setattr("treadle.admin.archive.MAX_FILES", 10)
+    monkeypatch.setattr("treadle.admin.backup.MAX_FILES", 10)
     write(tmp_path / "a.tar.gz", [member(f"home/{at}", content=b"") for at in range(20)])
     with pytest.raises(SettingsError, match="more than 10 files"):
         restore_backup(home, tmp_path / "a.tar.gz")

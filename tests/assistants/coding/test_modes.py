@@ -16,7 +16,19 @@ from treadle.guard.policy import allow, deny, with_rules
 from treadle.settings.loader import Settings
 from treadle.settings.schema import CommandSettings
 
-READS = ("read_file", "grep", "find_files", "find_definition", "list_folder", "outline_file", "git_status", "git_diff", "git_log")
+READS = (
+    "read_file",
+    "grep",
+    "find_files",
+    "find_definition",
+    "find_references",
+    "repository_map",
+    "list_folder",
+    "outline_file",
+    "git_status",
+    "git_diff",
+    "git_log",
+)
 EDITS = ("write_file", "replace_text", "edit_lines", "insert_lines", "delete_lines", "delete_file")
 GIT = ("git_add", "git_commit", "git_create_branch", "git_checkout")
 PUBLISH = ("git_push", "create_pr")

@@ -129,7 +129,7 @@ def test_a_run_is_resumed_by_nobody_but_whose_it_is(home, alice, demo):
     assert treadle(home, "approve", run["run_id"], call["call_id"]).code == 0
     script(home, "Gone.")
     other = treadle(home, "resume", run["run_id"], **{**alice, "TREADLE_PLATFORM_TOKEN": demo.token("admin")})
-    assert (other.code, "is alice's, and you are admin here" in other.err) == (2, True)
+    assert (other.code, "belongs to alice, and you are admin: sign in as its owner" in other.err) == (2, True)
     assert treadle(home, "resume", run["run_id"], **alice).out == "Gone.\n"
 
 
