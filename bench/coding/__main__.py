@@ -1,6 +1,6 @@
 """`python -m bench.coding`: bugs mended by `treadle debug`, beside the same model asked once without tools.
 
-Every outcome is written down at once, so that a run that was broken off goes on where it was: `--resume`.
+Every outcome is stored at once: `--resume` continues an interrupted run.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """`python -m bench.courses`: questions on the sample courses, each in a session of its own; what was right, and what was said.
 
-Every outcome is written down at once, so that a run that was broken off goes on where it was: `--resume`. The page is written
+Every outcome is stored at once: `--resume` continues an interrupted run. The page is written
 when all have been asked.
 """
 

@@ -1,6 +1,6 @@
 """`python -m bench.platform`: the questions, one after the other, each in a run of its own; what was right, and what was said.
 
-Every outcome is written down at once, so that a run that was broken off goes on where it was: `--resume`.
+Every outcome is stored at once: `--resume` continues an interrupted run.
 """
 
 import argparse

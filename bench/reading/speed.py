@@ -18,6 +18,7 @@ from treadle.assistants.reading.outline.languages import detect_language
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.outline.parsing import parse_source
 from treadle.assistants.reading.source_files import iter_source_files
+from treadle.files import Workspace
 
 RESULTS = Path(__file__).parents[1] / "results" / "outline.md"
 LINES, FILES, EVERY = 10_000, 1_000, 250
@@ -62,7 +63,12 @@ async def memory() -> Iterator[str]:
 
 
 def _python_files(place: Path) -> list[Path]:
-    found = [path for child in sorted(place.iterdir()) if child.is_dir() for path in iter_source_files(child)]
+    found = [
+        path
+        for child in sorted(place.iterdir())
+        if child.is_dir()
+        for path in (child / name for name in iter_source_files(Workspace(child)))
+    ]
     return [path for path in found if path.suffix == ".py" and path.stat().st_size < 500_000]
 
 

@@ -1,6 +1,6 @@
 """`python -m bench.review`: planted defects that `treadle review` finds at the right line, and false alarms on clean changes.
 
-Every outcome is written down at once, so that a run that was broken off goes on where it was: `--resume`. Results are published
+Every outcome is stored at once: `--resume` continues an interrupted run. Results are published
 only of a run over all tasks.
 """
 

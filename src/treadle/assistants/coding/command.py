@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from treadle.assistant import Host, Job, JobKind, Jobs, Terminal, execute_job, model_spec, read_piped_text, settings_for
 from treadle.assistants.coding import job_report
@@ -12,6 +13,7 @@ from treadle.assistants.coding.answers import FINDING_SEVERITIES, is_at_least
 from treadle.assistants.coding.inputs import (
     BuildInputs,
     DebugInputs,
+    IssueText,
     JobInputs,
     ReviewInputs,
     TriageInputs,
@@ -20,7 +22,7 @@ from treadle.assistants.coding.inputs import (
 )
 from treadle.errors import SettingsError
 from treadle.files import check_workspace, read_named
-from treadle.workspace import is_github_reference
+from treadle.workspace import GitHub, is_github_reference
 
 NAME = "coding"
 MAX_BYTES = 10_000_000  # of a file that is named
@@ -246,13 +248,13 @@ async def run(args: Namespace, host: Host, work: JobKind, given: JobInputs) -> i
 
 
 async def _add_issue(given: JobInputs, reference: str, folder: Path) -> JobInputs:
-    """Return the inputs with the issue of GitHub that was named, if one was."""
+    """Return the inputs with the issue of GitHub that was named, if one was. Raises if it can't be read."""
     if isinstance(given, ReviewInputs) or not reference or (isinstance(given, BuildInputs) and not is_github_reference(reference)):
         return given
-    from treadle.assistants.coding.github_issues import add_github_issue
-
     settings = settings_for(folder)
-    return await add_github_issue(given, reference, folder, remote=settings.git.remote, unsafe=not settings.commands.sandbox)
+    github = GitHub(folder, remote=settings.git.remote, unsafe=not settings.commands.sandbox)
+    issue = await github.read_issue(await github.find(reference))
+    return replace(given, github_issue=IssueText(issue.url, issue.text))
 
 
 def _check_folder(named: str) -> Path:

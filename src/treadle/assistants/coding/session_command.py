@@ -35,7 +35,7 @@ from treadle.errors import SettingsError, TreadleError
 from treadle.journal import JournalQuery, Opened, Returned
 from treadle.workspace import review_diff
 
-MAX_SHOWN_LINES = 60  # of a change that nobody had to approve; /diff has the rest
+MAX_SHOWN_LINES = 60  # of a change that needed no approval; /diff has the rest
 _MAX_DIFF = 60_000  # characters of a change to review
 _RECENT = 50  # runs among which sessions of this folder are looked for
 GREETING = "Shift-Tab or /mode changes the mode, ! runs a command, @ adds a file or a symbol; /help lists the rest."
