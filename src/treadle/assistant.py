@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from treadle.plugins.models import model_spec
     from treadle.plugins.prompts import TypedPrompt, expand_mentions, prompt_from_words, read_piped_text, read_typed_prompt
     from treadle.settings.loader import Settings, settings_for
-    from treadle.stores.write_ahead import purge_sqlite, write_ahead
+    from treadle.stores.write_ahead import open_private_sqlite, purge_sqlite, write_ahead
 
 _HOMES = {
     "ApprovalChoice": "treadle.agent.talk",
@@ -69,6 +69,7 @@ _HOMES = {
     "prompt_from_words": "treadle.plugins.prompts",
     "read_piped_text": "treadle.plugins.prompts",
     "read_typed_prompt": "treadle.plugins.prompts",
+    "open_private_sqlite": "treadle.stores.write_ahead",
     "purge_sqlite": "treadle.stores.write_ahead",
     "settings_for": "treadle.settings.loader",
     "wrap_words": "treadle.core.wrapping",
@@ -114,6 +115,7 @@ __all__ = [
     "list_assistants",
     "mcp_toolsets",
     "model_spec",
+    "open_private_sqlite",
     "prompt_from_words",
     "purge_sqlite",
     "read_piped_text",

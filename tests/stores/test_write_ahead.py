@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from treadle.stores.write_ahead import write_ahead
+from treadle.stores.write_ahead import open_private_sqlite, write_ahead
 
 
 def test_of_many_who_open_a_new_file_at_once_nobody_is_turned_away(tmp_path):
@@ -41,3 +41,13 @@ def test_what_else_is_wrong_is_told_at_once(tmp_path):
         pytest.raises(sqlite3.DatabaseError, match="not a database"),
     ):
         write_ahead(connection.execute)
+
+
+def test_a_file_is_created_for_its_owner_alone_and_closed_at_the_end(tmp_path):
+    path = tmp_path / "new" / "notes.db"
+    with open_private_sqlite(path) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

@@ -4,11 +4,15 @@ SQLite switches a new file only where no other connection is open, and reports "
 that try at the same time, whatever its busy timeout is. So the second retries.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from treadle.stores.database import Cursor
 
 PATIENCE = 30.0  # seconds
@@ -27,6 +31,24 @@ def write_ahead(execute: Callable[[str], object], patience: float = PATIENCE) ->
             sleep(PAUSE)
         else:
             return
+
+
+@contextmanager
+def open_private_sqlite(path: Path, timeout: float = PATIENCE) -> "Generator[Connection]":
+    """Open a SQLite file that only its owner may read, create it if necessary, and close it at the end. Transactions are explicit.
+
+    Another process's lock is waited for as many seconds. Raises SQLite's errors and `OSError`.
+    """
+    import sqlite3
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.touch(mode=0o600)
+    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+    try:
+        write_ahead(connection.execute, timeout)
+        yield connection
+    finally:
+        connection.close()
 
 
 def purge_sqlite(execute: Callable[[str], "Cursor"], patience: float = PATIENCE) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import Struct
 
-from treadle.assistant import purge_sqlite, write_ahead
+from treadle.assistant import open_private_sqlite, purge_sqlite
 from treadle.assistants.courses.citations import Citation
 from treadle.assistants.courses.sources import AnswerSource
 from treadle.errors import SettingsError
@@ -127,14 +127,9 @@ def _connect(path: Path) -> "Generator[Connection]":
     import sqlite3
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600)
-        connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT, isolation_level=None)
-        try:
+        with open_private_sqlite(path, LOCK_TIMEOUT) as connection:
             _prepare(connection)
             yield connection
-        finally:
-            connection.close()
     except (sqlite3.Error, OSError) as error:
         raise SettingsError(
             f"The conversations in {path} can't be used ({error}); check that there is room and that you may write there."
@@ -142,7 +137,6 @@ def _connect(path: Path) -> "Generator[Connection]":
 
 
 def _prepare(connection: "Connection") -> None:
-    write_ahead(connection.execute, LOCK_TIMEOUT)
     connection.execute("PRAGMA foreign_keys=ON")
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from treadle.assistant import write_ahead
+from treadle.assistant import open_private_sqlite
 from treadle.assistants.reading.symbols.extraction import Definition, FileSymbols
 from treadle.errors import SettingsError
 
@@ -167,14 +167,9 @@ class SymbolStore:
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._path.touch(mode=0o600)
-            connection = sqlite3.connect(self._path, timeout=LOCK_TIMEOUT, isolation_level=None)
-            try:
+            with open_private_sqlite(self._path, LOCK_TIMEOUT) as connection:
                 _prepare(connection)
                 yield connection
-            finally:
-                connection.close()
         except (sqlite3.Error, OSError) as error:
             raise SettingsError(
                 f"The symbol index {self._path} can't be used ({error}); check that there is room and that you may write there, "
@@ -288,7 +283,6 @@ def _range(under: str) -> tuple[Any, ...]:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    write_ahead(connection.execute, LOCK_TIMEOUT)
     connection.execute("PRAGMA synchronous=NORMAL")  # what a power failure takes is parsed again
     connection.execute(_CACHE)
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
