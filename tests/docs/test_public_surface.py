@@ -97,3 +97,12 @@ def test_what_is_not_public_is_found():
 def test_the_architecture_names_every_public_module():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     assert [module for module in PUBLIC if f"`{module}`" not in text] == []
+
+
+@pytest.mark.parametrize("folder", ["src", "bench", "scripts", "examples"])
+def test_a_module_that_is_run_is_complete_before_it_runs(folder: str):
+    """A name below `if __name__ == "__main__"` isn't defined yet when that runs, and no type checker says so."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        body = ast.parse(path.read_text("utf-8")).body
+        begins = [isinstance(each, ast.If) and "__name__" in ast.unparse(each.test) for each in body]
+        assert not any(begins[:-1]), path

@@ -151,6 +151,7 @@ def _make_cgroup(folder: Path, files: dict[str, str], pid: int) -> Path | None:
 
 async def wait_for_excess(pid: int, bounds: Bounds, disk: DiskWatch) -> str:
     """Wait until a sandbox's processes together exceed `memory`, `processes` or `disk`; return an empty string at its end."""
+    await sleep(POLL_SECONDS)  # most commands are over by then, and a look at every process of the machine is expensive
     while members := _list_members(pid):
         if len(members) > bounds.processes + OWN_PROCESSES:
             return "processes"

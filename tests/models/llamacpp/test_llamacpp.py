@@ -148,7 +148,7 @@ def test_the_child_ends_with_its_parent_even_if_that_is_killed():
     program = (
         "import sys, time\nfrom treadle.models.llamacpp.model import LlamaCpp\n"
         "from treadle.models.llamacpp.child import start_child\n"
-        f"local = LlamaCpp({str(smollm())!r}, context=512, threads=1)\n"
+        f"local = LlamaCpp({str(smollm())!r}, context=512)\n"  # as users do: as many threads as the machine can spare
         "print(start_child(local._settings).process.pid, flush=True)\ntime.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:

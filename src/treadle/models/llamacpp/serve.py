@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 BATCH = 256  # tokens of a prompt that are read at once: progress is reported, and a reply can be stopped, after each of these
+_STAT = Path("/proc/stat")
+_SAMPLE_SECONDS = 0.3  # seconds
+_IDLE, _WAITING = 3, 4  # columns of a core's line: nothing to do, and waiting for a disk
 
 
 def main() -> None:
@@ -43,15 +46,6 @@ def _start_server(settings: dict[str, Any]) -> Any:
     return xllamacpp.Server(params)
 
 
-if __name__ == "__main__":
-    main()
-
-
-_STAT = Path("/proc/stat")
-_SAMPLE_SECONDS = 0.3  # seconds
-_IDLE, _WAITING = 3, 4  # columns of a core's line: nothing to do, and waiting for a disk
-
-
 def choose_thread_count(seconds: float = _SAMPLE_SECONDS) -> int:
     """Return how many threads to use. Samples the machine for this many seconds."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -73,3 +67,7 @@ def _read_ticks() -> tuple[int, int]:
     """Return the idle time of all cores, and their total time."""
     numbers = [int(number) for number in _STAT.read_text("ascii").partition("\n")[0].split()[1:9]]
     return numbers[_IDLE] + numbers[_WAITING], sum(numbers)
+
+
+if __name__ == "__main__":
+    main()
