@@ -1,0 +1,66 @@
+"""Evaluations: datasets of cases, checks, repeated runs, reports and baselines. For pytest, and behind `treadle eval`.
+
+Each name is loaded when it is first used.
+"""
+
+from typing import TYPE_CHECKING
+
+from treadle.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from treadle.evals.checks import CaseRun
+    from treadle.evals.dataset import (
+        Case,
+        CaseMessage,
+        Dataset,
+        Expectations,
+        ExpectedCall,
+        ExpectedFile,
+        ExpectedText,
+        Rubric,
+        load_dataset,
+    )
+    from treadle.evals.results import Attempt, CallFact, CaseChange, CaseResult, CheckResult, EvalReport, compare_reports
+    from treadle.evals.results import load_report, report_to_json, wilson_interval
+    from treadle.evals.runner import evaluate, evaluate_sync
+
+_MODULES = {
+    "checks": ("CaseRun",),
+    "dataset": (
+        *("Case", "CaseMessage", "Dataset", "Expectations", "ExpectedCall", "ExpectedFile", "ExpectedText", "Rubric"),
+        "load_dataset",
+    ),
+    "results": (
+        *("Attempt", "CallFact", "CaseChange", "CaseResult", "CheckResult", "EvalReport", "compare_reports", "load_report"),
+        *("report_to_json", "wilson_interval"),
+    ),
+    "runner": ("evaluate", "evaluate_sync"),
+}
+_HOMES = {name: f"treadle.evals.{module}" for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "Attempt",
+    "CallFact",
+    "Case",
+    "CaseChange",
+    "CaseMessage",
+    "CaseResult",
+    "CaseRun",
+    "CheckResult",
+    "Dataset",
+    "EvalReport",
+    "Expectations",
+    "ExpectedCall",
+    "ExpectedFile",
+    "ExpectedText",
+    "Rubric",
+    "compare_reports",
+    "evaluate",
+    "evaluate_sync",
+    "load_dataset",
+    "load_report",
+    "report_to_json",
+    "wilson_interval",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)
