@@ -1,0 +1,124 @@
+"""`treadle eval`: datasets are run, reports written and compared, and exit codes say how it went."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from cli.running import InProcess
+from treadle.cli.exit_codes import FAILED, OK, USAGE
+
+SHOP = Path(__file__).parents[2] / "eval_shop.py"
+CASES = f"""\
+name: shop
+defaults: {{agent: "{SHOP}:agent"}}
+cases:
+  - name: stock
+    input: How many A-113?
+    expected: {{calls: [stock], output: "40"}}
+  - name: order <ten>
+    input: Order ten B-7.
+    expected: {{calls: [order]}}
+"""
+
+
+@pytest.fixture
+def treadle(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> InProcess:
+    made = InProcess(home, monkeypatch, capsys)
+    made.set(XDG_CACHE_HOME=str(home / "cache"))
+    return made
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> str:
+    path = tmp_path / "cases.yaml"
+    path.write_text(CASES)
+    return str(path)
+
+
+def test_reports_are_written_and_compared_with_a_baseline(treadle: InProcess, cases: str, home: Path):
+    junit, page, report = home / "junit.xml", home / "page.html", home / "report.json"
+    ran = treadle("eval", cases, "--repeat", "2", "--junit", str(junit), "--html", str(page), "--report", str(report))
+    assert ran.code == FAILED
+    lines = ran.out.splitlines()
+    assert lines[0].split()[:2] == ["CASE", "PASSED"]
+    assert "2/2" in lines[1]
+    assert "0/2" in lines[2]
+    assert "there is no such call" in lines[2]
+    assert "50% of 4 runs passed (15% to 85%)" in ran.err
+    suite = ET.fromstring(junit.read_text())[0]
+    assert (suite.get("tests"), suite.get("failures"), suite[2].get("name")) == ("4", "2", "order <ten> #1")
+    shown = page.read_text()
+    assert "order &lt;ten&gt;" in shown
+    assert "default-src 'none'" in shown
+    assert not any(word in shown for word in ("<script", "http://", "https://", "src="))
+    stored = json.loads(report.read_text())
+    assert [(case["name"], case["rate"]) for case in stored["cases"]] == [("stock", 1.0), ("order <ten>", 0.0)]
+    assert stored["cases"][1]["attempts"][0]["asked"][0]["tool"] == "order"
+    same = treadle("eval", cases, "--baseline", str(report))
+    assert (same.code, "same" in same.out) == (OK, True)
+    assert treadle("eval", cases, "--baseline", str(report), "--fail-on", "any").code == FAILED
+    assert not list((home / "cache").rglob("*-1"))  # no workspace is left
+
+
+def test_a_regression_fails(treadle: InProcess, cases: str, home: Path):
+    report = home / "report.json"
+    treadle("eval", cases, "--report", str(report), "--policy", str(_policy(home)))
+    ran = treadle("eval", cases, "--baseline", str(report), "--json")
+    assert ran.code == FAILED
+    assert [(each["name"], each["change"]) for each in ran.json["changes"]] == [("stock", "same"), ("order <ten>", "regressed")]
+
+
+def _policy(home: Path) -> Path:
+    path = home / "policy.toml"
+    path.write_text('allow = ["order"]\n')
+    return path
+
+
+def test_several_datasets_make_one_report(treadle: InProcess, cases: str, tmp_path: Path):
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"name": "stock", "input": "How many A-113?", "agent": "%s:agent"}\n' % SHOP)
+    ran = treadle("eval", "run", "-q", "--json", cases, str(other), "--agent", f"{SHOP}:agent")
+    assert [case["name"] for case in ran.json["cases"]] == ["shop/stock", "shop/order <ten>", "other/stock"]
+    assert ran.err == ""
+
+
+def test_runs_are_kept_in_the_journal(treadle: InProcess, cases: str):
+    ran = treadle("eval", cases, "--json").json
+    run_id = ran["cases"][0]["attempts"][0]["run_id"]
+    assert treadle("show", run_id, "--json").json["run_id"] == run_id
+
+
+def test_resume_goes_on_with_what_was_killed(treadle: InProcess, cases: str, home: Path, monkeypatch: pytest.MonkeyPatch):
+    """A kill leaves the folder of the evaluation; its runs are in the journal and aren't repeated."""
+    with monkeypatch.context() as patched:
+        patched.setattr("treadle.cli.commands.eval.shutil.rmtree", lambda *_, **__: None)
+        first = treadle("eval", cases, "--json").json
+    again = treadle("eval", cases, "--json", "--resume")
+    assert f"Resuming the evaluation {first['evaluation']}" in again.err
+    assert again.json["cases"] == first["cases"]
+    fresh = treadle("eval", cases, "--json", "--resume")
+    assert "a new one begins" in fresh.err
+    assert fresh.json["evaluation"] != first["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--fail-on", "regression"], "name it with --baseline"),
+        (["--agent", "a:b", "-a", "reading"], "leave one out"),
+        (["--baseline", "nowhere.json"], "can't be read"),
+        (["--agent", f"{SHOP}:none"], "there is no none"),
+        (["--agent", "eval_shop"], "names no object"),
+    ],
+)
+def test_wrong_usage_gets_a_sentence(treadle: InProcess, cases: str, words: list[str], says: str):
+    ran = treadle("eval", cases, *words)
+    assert ran.code in (USAGE, FAILED)
+    assert says in ran.err
+
+
+def test_a_report_that_cannot_be_written_says_so(treadle: InProcess, cases: str, home: Path):
+    ran = treadle("eval", cases, "--report", str(home / "none" / "x.json"))
+    assert "can't be written" in ran.err
