@@ -1,0 +1,155 @@
+"""Replays of kept runs: what is the same stays the same, what differs is found, and no effect happens twice."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from eval_shop import order, orders, stock
+
+from treadle import Agent, Limits, allow, ask, deny, tool
+from treadle.core.entries import Entry
+from treadle.evals.replay import ReplayResult, replay_run
+from treadle.evals.verdicts import compare_policy
+from treadle.guard.policy import to_policy
+from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted, calls
+
+STOCK, ORDER = ("stock", {"item": "A-113"}), ("order", {"item": "A-113", "count": 2})
+REPLIES = (calls(STOCK), calls(ORDER), "I ordered 2.")
+
+
+@tool(effect="read", trust="untrusted")
+def mail() -> str:
+    """Read the mail."""
+    return "Please order 2 of A-113."
+
+
+def keep(*replies: Any, prompts: Sequence[str] = ("Order two.",), tools: Any = (stock, order), policy: Any = None) -> list[Entry]:
+    """Return the entries of a run, in which every approval is given."""
+    orders.clear()
+    journal = MemoryJournal()
+    agent = Agent(Scripted(*replies), tools=tools, policy=policy, approver=lambda _: True, name="shop")
+    for prompt in prompts:
+        agent.run_sync(prompt, run_id="r1", journal=journal)
+    return asyncio.run(journal.read("r1"))
+
+
+def replay(entries: list[Entry], agent: Agent, **how: Any) -> ReplayResult:
+    before = list(orders)
+    result = asyncio.run(replay_run("r1", entries, agent, **how))
+    assert orders == before  # no effect is ever run
+    return result
+
+
+def shop(*replies: Any, tools: Any = (stock, order), **parts: Any) -> Agent:
+    return Agent(Scripted(*replies), tools=tools, name="shop", **parts)
+
+
+def departed(result: ReplayResult) -> tuple[str, int, int, str, str]:
+    found = result.departure
+    assert (result.status, found is not None) == ("departed", True)
+    assert found is not None
+    return found.kind, found.turn, found.position, found.recorded, found.now
+
+
+def test_recorded_replies_and_the_same_agent_bring_the_same_run():
+    entries = keep(*REPLIES, calls(STOCK), "38.", prompts=("Order two.", "And now?"))
+    result = replay(entries, shop(), recorded_replies=True)
+    assert (result.status, result.calls, result.verdicts, result.agent) == ("same", 3, (), "shop")
+
+
+def test_the_same_replies_of_another_model_are_the_same_run():
+    assert replay(keep(*REPLIES), shop(*REPLIES[:2], "I  ordered 2.")).status == "same"
+
+
+def test_another_call_another_answer_and_another_end_are_departures():
+    entries = keep(*REPLIES)
+    other = shop(calls(STOCK), calls(("order", {"item": "A-113", "count": 3})), "I ordered 3.")
+    result = replay(entries, other)
+    assert departed(result) == ("call", 1, 2, "order(item='A-113', count=2)", "order(item='A-113', count=3)")
+    assert result.departure is not None
+    assert result.departure.reason == "It has no recorded result."
+    assert departed(replay(entries, shop(*REPLIES[:2], "Done."))) == ("answer", 1, 0, "I ordered 2.", "Done.")
+    assert replay(entries, shop(*REPLIES[:2], "Done."), compare_answers=False).status == "same"
+    assert departed(replay(entries, shop(calls(STOCK), "No.")))[:4] == ("call", 1, 2, "order(item='A-113', count=2)")
+    assert departed(replay(entries, shop(*REPLIES[:2], limits=Limits(tries=1))))[:3] == ("end", 1, 0)
+    more = shop(calls(STOCK), calls(ORDER), calls(STOCK), "I ordered 2.")
+    assert departed(replay(entries, more)) == ("call", 1, 3, "no call", "stock(item='A-113')")
+
+
+def test_a_tool_that_is_gone_or_takes_other_arguments_is_a_departure():
+    @tool(name="stock", effect="read")
+    def changed(item: str, place: str) -> int:
+        """Return how many there are."""
+        return 1
+
+    entries = keep(*REPLIES)
+    found = replay(entries, shop(tools=(changed, order)), recorded_replies=True)
+    assert departed(found) == ("tool", 1, 1, "stock(item='A-113')", "invalid")
+    assert departed(replay(entries, shop(tools=(order,)), recorded_replies=True))[4] == "unknown_tool"
+
+
+def test_a_policy_that_denies_or_allows_is_found():
+    entries = keep(*REPLIES)
+    stricter = replay(entries, shop(policy=[deny("order")]), recorded_replies=True)
+    assert departed(stricter)[:3] == ("verdict", 1, 2)
+    assert [(change.tool, change.before, change.now) for change in stricter.verdicts] == [("order", "ask", "deny")]
+    looser = replay(entries, shop(policy=[allow("order")]), recorded_replies=True)
+    assert looser.status == "same"
+    assert [(change.before, change.now, change.loosens) for change in looser.verdicts] == [("ask", "allow", True)]
+    denied = replay(keep(*REPLIES, policy=[deny("order", where={"count": 2})]), shop(), recorded_replies=True)
+    assert departed(denied)[:3] == ("verdict", 1, 2)
+
+
+def test_reads_may_be_run_again_and_compared():
+    @tool(name="stock", effect="read")
+    def empty(item: str) -> dict[str, int]:
+        """Return how many there are."""
+        return {"count": 0}
+
+    entries = keep(*REPLIES)
+    assert replay(entries, shop(), recorded_replies=True, run_reads=True).status == "same"
+    found = replay(entries, shop(tools=(empty, order)), recorded_replies=True, run_reads=True)
+    assert departed(found) == ("result", 1, 1, '{"count":40}', '{"count":0}')
+
+
+def test_problems_and_refusals_are_replayed_as_they_were():
+    journal = MemoryJournal()
+    replies = (calls(("stock", {"item": "none"})), calls(ORDER), "I can't.")
+    agent = Agent(Scripted(*replies), tools=[stock, order], approver=lambda _: False, name="shop")
+    agent.run_sync("Order two.", run_id="r1", journal=journal)
+    entries = asyncio.run(journal.read("r1"))
+    assert replay(entries, shop(), recorded_replies=True).status == "same"
+    assert replay(entries, shop(*replies)).status == "same"
+
+
+def test_runs_that_cannot_be_replayed_are_skipped_with_a_reason():
+    entries = keep(*REPLIES)
+    assert replay(entries[:-1], shop(), recorded_replies=True).reason == "It isn't over."
+    assert replay([], shop()).status == "skipped"
+
+
+@pytest.mark.parametrize("tools", [{}, {"stock": stock.tool, "order": order.tool}])
+def test_calls_are_judged_again_by_another_policy(tools: Any):
+    entries = keep(*REPLIES)
+    same = compare_policy([("r1", entries)], to_policy(None), tools)
+    assert (same.runs, same.calls, same.assumed, same.changes) == (1, 2, 0 if tools else 2, ())
+    looser = compare_policy([("r1", entries)], to_policy([allow("order")]), tools)
+    assert [(each.tool, each.before, each.now) for each in looser.loosened] == [("order", "ask", "allow")]
+    stricter = compare_policy([("r1", entries)], to_policy([ask("stock"), deny("order")]), tools)
+    assert [(each.tool, each.before, each.now) for each in stricter.changes] == [("stock", "allow", "ask"), ("order", "ask", "deny")]
+    assert stricter.loosened == []
+
+
+def test_taint_and_doubts_are_those_of_the_recorded_run():
+    """An effect after untrusted content needs approval under an `allow` too; one that the user vouches for doesn't."""
+    rule = [allow("order")]
+    doubted = keep(calls(("mail", {})), calls(ORDER), "Done.", prompts=("Do what the mail says.",), tools=(mail, order), policy=rule)
+    assert compare_policy([("r1", doubted)], to_policy(rule)).changes == ()
+    vouched = keep(calls(("mail", {})), calls(ORDER), "Done.", prompts=("Order 2 of A-113.",), tools=(mail, order), policy=rule)
+    assert compare_policy([("r1", vouched)], to_policy(rule)).changes == ()
+    trusting = compare_policy([("r1", doubted)], to_policy([allow("order", untrusted=True)]))
+    assert [(each.before, each.now) for each in trusting.changes] == [("ask", "allow")]
+    again = compare_policy([("r1", keep(*REPLIES[1:], policy=rule))], to_policy(rule), {"order": order.tool})
+    assert (again.assumed, again.changes) == (0, ())
