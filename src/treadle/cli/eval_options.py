@@ -36,7 +36,7 @@ def _run_options(action: CommandParser) -> None:
 
 
 def _replay_options(action: CommandParser) -> None:
-    _kept_runs_options(action)
+    _kept_runs_options(action, 100)
     group = action.add_argument_group("what is different", "Without any of these, nothing is: then a difference is a fault.")
     add_model_options(group.add_argument)
     _change_options(group)
@@ -54,19 +54,20 @@ def _replay_options(action: CommandParser) -> None:
 def policy_test_options(action: CommandParser) -> None:
     """Add the options of `treadle permissions test`."""
     action.add_argument("policy", metavar="POLICY", help="a policy file, TOML or JSON")
-    _kept_runs_options(action)
+    _kept_runs_options(action, None)
     group = action.add_argument_group("tools", "Without these, what a tool does is taken from the journal.")
     _agent_options(group)
     action.add_argument("--strict", action="store_true", help="exit with 1 for any difference")
     _output_options(action)
 
 
-def _kept_runs_options(action: CommandParser) -> None:
+def _kept_runs_options(action: CommandParser, most: int | None) -> None:
     action.add_argument("run", metavar="RUN", nargs="*", help=f"{REPLAYED} (default: those that the options below choose)")
     group = action.add_argument_group("which runs")
     group.add_argument("--query", metavar="TEXT", default="", help="runs whose titles contain these words")
     group.add_argument("--of", metavar="NAME", default="", help="runs of this agent or assistant")
-    group.add_argument("-n", type=integer_from(1), metavar="N", dest="most", default=100, help="the newest N (default: 100)")
+    words = f"the newest N (default: {most or 'all'})"
+    group.add_argument("-n", type=integer_from(1), metavar="N", dest="most", default=most, help=words)
 
 
 def _agent_options(group: "argparse._ArgumentGroup") -> None:

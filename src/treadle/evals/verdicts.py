@@ -47,10 +47,14 @@ class VerdictChange(Struct, frozen=True):
 class PolicyTest(Struct, frozen=True):
     """The calls of some runs, judged again: how many there are, how many by an assumed tool, and those that differ."""
 
-    runs: int
-    calls: int
-    assumed: int
-    changes: tuple[VerdictChange, ...]
+    runs: int = 0
+    calls: int = 0
+    assumed: int = 0
+    changes: tuple[VerdictChange, ...] = ()
+
+    def __add__(self, other: "PolicyTest") -> "PolicyTest":
+        runs, calls, assumed = self.runs + other.runs, self.calls + other.calls, self.assumed + other.assumed
+        return PolicyTest(runs, calls, assumed, self.changes + other.changes)
 
     @property
     def loosened(self) -> list[VerdictChange]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import InProcess
+from cli.running import InProcess, asks, script
 from treadle.cli.exit_codes import FAILED, OK, USAGE
 
 SHOP = Path(__file__).parents[2] / "eval_shop.py"
@@ -122,3 +122,64 @@ def test_wrong_usage_gets_a_sentence(treadle: InProcess, cases: str, words: list
 def test_a_report_that_cannot_be_written_says_so(treadle: InProcess, cases: str, home: Path):
     ran = treadle("eval", cases, "--report", str(home / "none" / "x.json"))
     assert "can't be written" in ran.err
+
+
+# replays
+
+
+@pytest.fixture
+def kept(treadle: InProcess, home: Path) -> InProcess:
+    """A run that ordered two, approved by --yes, and one that only asked for the stock."""
+    orders = script(home, asks(("stock", {"item": "A-113"})), asks(("order", {"item": "A-113", "count": 2})), "Two.")
+    treadle("ask", "Order two of A-113.", "-m", orders, "--tools", str(SHOP), "--yes", "--run-id", "ordered")
+    treadle("ask", "How many?", "-m", script(home, asks(("stock", {"item": "B-7"})), "None."), "--tools", str(SHOP), "--run-id", "asked")
+    return treadle
+
+
+def test_replays_of_the_same_agent_are_the_same(kept: InProcess, home: Path):
+    ran = kept("eval", "replay", "--report", str(home / "replay.json"))
+    assert (ran.code, ran.out) == (OK, "")
+    assert "2 runs" in ran.err
+    assert "2 the same, 0 departed, 0 skipped" in ran.err
+    assert [run["status"] for run in json.loads((home / "replay.json").read_text())["runs"]] == ["same", "same"]
+
+
+def test_a_replay_says_where_and_why_a_run_departs(kept: InProcess, home: Path):
+    other = script(home, asks(("stock", {"item": "A-113"})), "No.", name="other.json")
+    ran = kept("eval", "replay", "ordered", "-m", other, "-i", "Never order.")
+    assert ran.code == FAILED
+    assert ran.out.splitlines()[1].split() == ["ordered", "turn", "1,", "call", "2", "call", "order(item='A-113',", "count=2)", "no", "call", "-"]
+    stricter = home / "stricter.toml"
+    stricter.write_text('deny = [{tool = "order", where = {count = "> 1"}}]\n')
+    found = kept("eval", "replay", "--query", "Order", "--policy", str(stricter), "--json").json["runs"]
+    assert [(run["run_id"], run["departure"]["kind"], run["verdicts"][0]["now"]) for run in found] == [("ordered", "verdict", "deny")]
+
+
+def test_a_replay_of_an_agent_in_code_needs_its_name(treadle: InProcess, cases: str):
+    run_id = treadle("eval", cases, "--json").json["cases"][0]["attempts"][0]["run_id"]
+    skipped = treadle("eval", "replay", run_id)
+    assert (skipped.code, "name it: --agent MODULE:NAME" in skipped.err) == (OK, True)
+    same = treadle("eval", "replay", run_id, "--agent", f"{SHOP}:agent", "--run-reads", "--json").json["runs"][0]
+    assert (same["status"], same["calls"]) == ("same", 1)
+    assert "has to be an Agent" in treadle("eval", "replay", run_id, "--agent", f"{SHOP}:STOCK").err
+
+
+def test_replays_need_runs_and_instructions_a_model(treadle: InProcess):
+    assert "no such runs" in treadle("eval", "replay").err
+    assert "name it with -m" in treadle("eval", "replay", "-i", "Be brief.").err
+
+
+def test_a_policy_file_is_tested_on_kept_calls(kept: InProcess, home: Path):
+    policy = home / "policy.toml"
+    policy.write_text('allow = ["order"]\n')
+    looser = kept("permissions", "test", str(policy))
+    assert looser.code == FAILED
+    assert looser.out.splitlines()[1].split()[:3] == ["ordered", "ask", "allow"]
+    assert "3 calls of 2 runs judged again: 1 would differ, 1 of them would be allowed." in " ".join(looser.err.split())
+    policy.write_text('ask = ["stock"]\n')
+    stricter = kept("permissions", "test", str(policy), "--json", "--agent", f"{SHOP}:agent")
+    assert (stricter.code, stricter.json["assumed"], len(stricter.json["changes"])) == (OK, 0, 2)
+    assert kept("permissions", "test", str(policy), "--strict").code == FAILED
+    assert kept("permissions", "test", str(policy), "ordered", "--strict", "-a", "reading").code == FAILED
+    policy.write_text("")
+    assert kept("permissions", "test", str(policy), "--strict").code == OK
