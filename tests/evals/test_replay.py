@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from eval_shop import order, orders, stock
 
+from eval_shop import order, orders, stock
 from treadle import Agent, Limits, allow, ask, deny, tool
 from treadle.core.entries import Entry
 from treadle.evals.replay import ReplayResult, replay_run
@@ -138,14 +138,19 @@ def test_calls_are_judged_again_by_another_policy(tools: Any):
     looser = compare_policy([("r1", entries)], to_policy([allow("order")]), tools)
     assert [(each.tool, each.before, each.now) for each in looser.loosened] == [("order", "ask", "allow")]
     stricter = compare_policy([("r1", entries)], to_policy([ask("stock"), deny("order")]), tools)
-    assert [(each.tool, each.before, each.now) for each in stricter.changes] == [("stock", "allow", "ask"), ("order", "ask", "deny")]
+    assert [(each.tool, each.before, each.now) for each in stricter.changes] == [
+        ("stock", "allow", "ask"),
+        ("order", "ask", "deny"),
+    ]
     assert stricter.loosened == []
 
 
 def test_taint_and_doubts_are_those_of_the_recorded_run():
     """An effect after untrusted content needs approval under an `allow` too; one that the user vouches for doesn't."""
     rule = [allow("order")]
-    doubted = keep(calls(("mail", {})), calls(ORDER), "Done.", prompts=("Do what the mail says.",), tools=(mail, order), policy=rule)
+    doubted = keep(
+        calls(("mail", {})), calls(ORDER), "Done.", prompts=("Do what the mail says.",), tools=(mail, order), policy=rule
+    )
     assert compare_policy([("r1", doubted)], to_policy(rule)).changes == ()
     vouched = keep(calls(("mail", {})), calls(ORDER), "Done.", prompts=("Order 2 of A-113.",), tools=(mail, order), policy=rule)
     assert compare_policy([("r1", vouched)], to_policy(rule)).changes == ()

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from eval_shop import SCRIPTS, ByPrompt, agent, has_forty, is_short, order, orders, stock, writer
 
+from eval_shop import SCRIPTS, ByPrompt, agent, has_forty, is_short, order, orders, stock, writer
 from treadle import Agent, allow
 from treadle.core.errors import SettingsError
 from treadle.evals import (
@@ -170,14 +170,16 @@ def test_an_evaluation_is_resumed_where_it_was_killed(tmp_path: Path):
     seen: list[str] = []
 
     async def killed() -> None:
-        task = asyncio.ensure_future(run_dataset(dataset, options(lambda case, attempt: seen.append(case.name))))
-        while len(seen) < 1:
-            await asyncio.sleep(0)
+        ended = asyncio.Event()
+        task = asyncio.ensure_future(run_dataset(dataset, options(lambda case, attempt: (seen.append(case.name), ended.set()))))
+        await ended.wait()
         task.cancel()
         await asyncio.wait([task])
 
     def options(on_attempt: object, model: object = None) -> EvalOptions:
-        return EvalOptions(agent=agent, model=model, home=home, evaluation="e1", folder=tmp_path / "w", parallel=1, on_attempt=on_attempt)  # type: ignore[arg-type]
+        return EvalOptions(
+            agent=agent, model=model, home=home, evaluation="e1", folder=tmp_path / "w", parallel=1, on_attempt=on_attempt
+        )  # type: ignore[arg-type]
 
     asyncio.run(killed())
     again = ByPrompt({"Order ten B-7.": SCRIPTS["Order ten B-7."]})  # it couldn't answer the first case
@@ -233,4 +235,4 @@ def test_evaluate_is_asynchronous_too_and_a_policy_can_allow():
     report = asyncio.run(evaluate(Dataset("shop", (ORDER,)), lambda: allowed))
     assert report.passed
     assert report.attempts[0].asked == ()
-    assert "" == report.failures()
+    assert report.failures() == ""

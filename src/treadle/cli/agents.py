@@ -36,9 +36,7 @@ async def ensure_model(chosen: AgentOptions, face: Display) -> AgentOptions:
     return replace(chosen, model=await choose_default_model(face))
 
 
-def build_agent(
-    chosen: AgentOptions, face: Display, name: str, user: str = "", *, model: Model | None = None
-) -> Agent[Any, str]:
+def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "", *, model: Model | None = None) -> Agent[Any, str]:
     """Build the agent; with `model` in place of the one that the options name, where it is given."""
     how: dict[str, Any] = {
         "tools": load_tools(chosen.tools, chosen.folder),

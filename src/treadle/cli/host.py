@@ -146,9 +146,7 @@ def start_detached(words: Sequence[str]) -> None:
         )
 
 
-def agent_from_options(
-    chosen: AgentOptions, face: Display, user: str, model: Model | None = None, **how: Any
-) -> Agent[Any, str]:
+def agent_from_options(chosen: AgentOptions, face: Display, user: str, model: Model | None = None, **how: Any) -> Agent[Any, str]:
     """Build the chosen assistant's agent.
 
     Typed tools, rules and instructions are added to its own; typed limits replace its own. `model` is used in place of the one

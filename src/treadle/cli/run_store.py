@@ -50,7 +50,9 @@ async def pick_runs(typed: Sequence[str], query: str, agent: str, most: int | No
     found: list[RunInfo] = []
     while most is None or len(found) < most:
         before = cursor_of(found[-1]) if found else None
-        page = await home.journal.listed(JournalQuery(query, "", agent, before, PAGE if most is None else min(PAGE, most - len(found))))
+        page = await home.journal.listed(
+            JournalQuery(query, "", agent, before, PAGE if most is None else min(PAGE, most - len(found)))
+        )
         if not page:
             break
         found += page

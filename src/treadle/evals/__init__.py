@@ -20,9 +20,21 @@ if TYPE_CHECKING:
         Rubric,
         load_dataset,
     )
-    from treadle.evals.results import Attempt, CallFact, CaseChange, CaseResult, CheckResult, EvalReport, compare_reports
-    from treadle.evals.results import load_report, report_to_json, wilson_interval
+    from treadle.evals.replay import Departure, ReplayReport, ReplayResult, replay_run
+    from treadle.evals.results import (
+        Attempt,
+        CallFact,
+        CaseChange,
+        CaseResult,
+        CheckResult,
+        EvalReport,
+        compare_reports,
+        load_report,
+        report_to_json,
+        wilson_interval,
+    )
     from treadle.evals.runner import evaluate, evaluate_sync
+    from treadle.evals.verdicts import PolicyTest, VerdictChange, compare_policy
 
 _MODULES = {
     "checks": ("CaseRun",),
@@ -34,7 +46,9 @@ _MODULES = {
         *("Attempt", "CallFact", "CaseChange", "CaseResult", "CheckResult", "EvalReport", "compare_reports", "load_report"),
         *("report_to_json", "wilson_interval"),
     ),
+    "replay": ("Departure", "ReplayReport", "ReplayResult", "replay_run"),
     "runner": ("evaluate", "evaluate_sync"),
+    "verdicts": ("PolicyTest", "VerdictChange", "compare_policy"),
 }
 _HOMES = {name: f"treadle.evals.{module}" for module, names in _MODULES.items() for name in names}
 
@@ -48,17 +62,24 @@ __all__ = [
     "CaseRun",
     "CheckResult",
     "Dataset",
+    "Departure",
     "EvalReport",
     "Expectations",
     "ExpectedCall",
     "ExpectedFile",
     "ExpectedText",
+    "PolicyTest",
+    "ReplayReport",
+    "ReplayResult",
     "Rubric",
+    "VerdictChange",
+    "compare_policy",
     "compare_reports",
     "evaluate",
     "evaluate_sync",
     "load_dataset",
     "load_report",
+    "replay_run",
     "report_to_json",
     "wilson_interval",
 ]

@@ -1,4 +1,4 @@
-"""Checks of one run against what a case expects. Everything is taken from the journal and the workspace; only code checks are awaited."""
+"""Checks of one run against what its case expects. What they check is taken from the journal and the workspace."""
 
 import asyncio
 import re

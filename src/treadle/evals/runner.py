@@ -191,7 +191,13 @@ class _CaseRunner:
             raise  # of the dataset, the agent or the machine: no case would go on
         except TreadleError as error:
             reason = f"{type(error).__name__}: {error}"
-            return Attempt(run_id, passed=False, stopped="failed", reason=reason, checks=(CheckResult("stopped", "the run ends", passed=False, detail=reason),))
+            return Attempt(
+                run_id,
+                passed=False,
+                stopped="failed",
+                reason=reason,
+                checks=(CheckResult("stopped", "the run ends", passed=False, detail=reason),),
+            )
         return make_attempt(run, checks)
 
     async def _read(self, run_id: str) -> list[Entry] | None:

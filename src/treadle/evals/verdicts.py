@@ -96,9 +96,7 @@ def compare_policy(
     return PolicyTest(number, calls, assumed, tuple(changes))
 
 
-def judge_again(
-    entries: Sequence[Entry], policy: Policy, tools: Mapping[str, Tool]
-) -> Iterable[tuple[Judged, Verdict, bool]]:
+def judge_again(entries: Sequence[Entry], policy: Policy, tools: Mapping[str, Tool]) -> Iterable[tuple[Judged, Verdict, bool]]:
     """Yield each call that a policy has judged, its verdict by this one, and whether its tool had to be assumed."""
     effects = _RecordedEffects(entries)
     state = RunState()

@@ -78,7 +78,7 @@ def _policy(home: Path) -> Path:
 
 def test_several_datasets_make_one_report(treadle: InProcess, cases: str, tmp_path: Path):
     other = tmp_path / "other.jsonl"
-    other.write_text('{"name": "stock", "input": "How many A-113?", "agent": "%s:agent"}\n' % SHOP)
+    other.write_text(json.dumps({"name": "stock", "input": "How many A-113?", "agent": f"{SHOP}:agent"}))
     ran = treadle("eval", "run", "-q", "--json", cases, str(other), "--agent", f"{SHOP}:agent")
     assert [case["name"] for case in ran.json["cases"]] == ["shop/stock", "shop/order <ten>", "other/stock"]
     assert ran.err == ""
@@ -132,7 +132,9 @@ def kept(treadle: InProcess, home: Path) -> InProcess:
     """A run that ordered two, approved by --yes, and one that only asked for the stock."""
     orders = script(home, asks(("stock", {"item": "A-113"})), asks(("order", {"item": "A-113", "count": 2})), "Two.")
     treadle("ask", "Order two of A-113.", "-m", orders, "--tools", str(SHOP), "--yes", "--run-id", "ordered")
-    treadle("ask", "How many?", "-m", script(home, asks(("stock", {"item": "B-7"})), "None."), "--tools", str(SHOP), "--run-id", "asked")
+    treadle(
+        "ask", "How many?", "-m", script(home, asks(("stock", {"item": "B-7"})), "None."), "--tools", str(SHOP), "--run-id", "asked"
+    )
     return treadle
 
 
@@ -148,11 +150,25 @@ def test_a_replay_says_where_and_why_a_run_departs(kept: InProcess, home: Path):
     other = script(home, asks(("stock", {"item": "A-113"})), "No.", name="other.json")
     ran = kept("eval", "replay", "ordered", "-m", other, "-i", "Never order.")
     assert ran.code == FAILED
-    assert ran.out.splitlines()[1].split() == ["ordered", "turn", "1,", "call", "2", "call", "order(item='A-113',", "count=2)", "no", "call", "-"]
+    assert ran.out.splitlines()[1].split() == [
+        "ordered",
+        "turn",
+        "1,",
+        "call",
+        "2",
+        "call",
+        "order(item='A-113',",
+        "count=2)",
+        "no",
+        "call",
+        "-",
+    ]
     stricter = home / "stricter.toml"
     stricter.write_text('deny = [{tool = "order", where = {count = "> 1"}}]\n')
     found = kept("eval", "replay", "--query", "Order", "--policy", str(stricter), "--json").json["runs"]
-    assert [(run["run_id"], run["departure"]["kind"], run["verdicts"][0]["now"]) for run in found] == [("ordered", "verdict", "deny")]
+    assert [(run["run_id"], run["departure"]["kind"], run["verdicts"][0]["now"]) for run in found] == [
+        ("ordered", "verdict", "deny")
+    ]
 
 
 def test_a_replay_of_an_agent_in_code_needs_its_name(treadle: InProcess, cases: str):

@@ -1,4 +1,4 @@
-"""`treadle eval`: run the cases of datasets, check them, write reports and compare with a baseline. `replay` is in `eval_replay`."""
+"""`treadle eval`: run datasets, check each run, write reports and compare with a baseline. `replay` is in `eval_replay`."""
 
 import argparse
 import shutil
@@ -17,7 +17,16 @@ from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.evals.dataset import Case, Dataset, load_dataset
-from treadle.evals.results import Attempt, CaseChange, CaseResult, EvalReport, compare_reports, load_report, regressions, report_to_json
+from treadle.evals.results import (
+    Attempt,
+    CaseChange,
+    CaseResult,
+    EvalReport,
+    compare_reports,
+    load_report,
+    regressions,
+    report_to_json,
+)
 from treadle.evals.runner import EvalOptions, digest_cases, run_dataset
 from treadle.home import open_home
 from treadle.plugins.models import configured_model, default_model, model_at
@@ -94,7 +103,13 @@ def _choose_evaluation(
     """Return the id of the evaluation and the folder of its workspaces; with --resume, those of one that was killed."""
     from platformdirs import user_cache_path
 
-    said = [options.model.name if options.model else "", options.instructions, repr(options.policy), args.agent or "", options.assistant]
+    said = [
+        options.model.name if options.model else "",
+        options.instructions,
+        repr(options.policy),
+        args.agent or "",
+        options.assistant,
+    ]
     key = digest_cases(datasets, "\0".join(said))
     parent = user_cache_path("treadle", appauthor=False) / FOLDER
     if args.resume:

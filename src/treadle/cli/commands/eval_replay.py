@@ -165,5 +165,7 @@ def _print_changes(changes: Sequence[VerdictChange], screen: Screen) -> None:
 def _summarize(found: PolicyTest) -> str:
     counts = f"{format_count(found.calls, 'call')} of {format_count(found.runs, 'run')} judged again"
     differ = f"{len(found.changes)} would differ, {len(found.loosened)} of them would be allowed"
-    assumed = f" The effects of {found.assumed} are taken from the journal; -a or --agent names their tools." if found.assumed else ""
+    assumed = (
+        f" The effects of {found.assumed} are taken from the journal; -a or --agent names their tools." if found.assumed else ""
+    )
     return f"{counts}: {differ}.{assumed}"
