@@ -13,7 +13,6 @@ ANSWERS = {
     "conversation": "You are Ann.\n4 messages",
     "crash_and_resume": "killed by signal 9\nAll three are paid.\nledger: ['paid 100', 'paid 200', 'paid 300']",
     "dependencies": "Ann has 40 of A-113.",
-    "evaluation": "1 passed",
     "mcp_both_ways": "There are 40.\n[40]",
     "streaming": "count_votes({'places': 3})\n-> 4710\nThere are 4710 votes.",
     "testing": "1 passed",

@@ -236,3 +236,9 @@ def test_evaluate_is_asynchronous_too_and_a_policy_can_allow():
     assert report.passed
     assert report.attempts[0].asked == ()
     assert report.failures() == ""
+
+
+def test_the_example_passes():
+    report = evaluate_sync(Path(__file__).parents[2] / "examples" / "evaluation" / "purchases.yaml", repeat=2)
+    assert report.passed, report.failures()
+    assert [check.kind for check in report.attempts[0].checks] == ["stopped", "call", "call", "call", "output", "code"]

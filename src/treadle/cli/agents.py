@@ -54,14 +54,14 @@ def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "", 
         from treadle.plugins.assistants import configured_agent
 
         parts = {**how, **_agent_parts(chosen, face, name, model)}
-        model, options = parts.pop("model"), parts.pop("options")
+        asked, options = parts.pop("model"), parts.pop("options")
         agent = configured_agent(
             Path(chosen.workspace or "."),
-            model,
+            asked,
             limits=chosen.limits,
             options=options,
             parts=parts,
-            host=None if chosen.demo else _make_host(model, user),
+            host=None if chosen.demo else _make_host(asked, user),
             sources=chosen.sources,
             alone=chosen.call is not None,
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treadle.evals.replay import Departure, ReplayReport, ReplayResult, replay_run
     from treadle.evals.results import (
         Attempt,
-        CallFact,
+        CallSummary,
         CaseChange,
         CaseResult,
         CheckResult,
@@ -43,7 +43,7 @@ _MODULES = {
         "load_dataset",
     ),
     "results": (
-        *("Attempt", "CallFact", "CaseChange", "CaseResult", "CheckResult", "EvalReport", "compare_reports", "load_report"),
+        *("Attempt", "CallSummary", "CaseChange", "CaseResult", "CheckResult", "EvalReport", "compare_reports", "load_report"),
         *("report_to_json", "wilson_interval"),
     ),
     "replay": ("Departure", "ReplayReport", "ReplayResult", "replay_run"),
@@ -54,7 +54,7 @@ _HOMES = {name: f"treadle.evals.{module}" for module, names in _MODULES.items() 
 
 __all__ = [
     "Attempt",
-    "CallFact",
+    "CallSummary",
     "Case",
     "CaseChange",
     "CaseMessage",

@@ -14,7 +14,7 @@ from treadle.core.calls import Allow, Ask, Verdict
 from treadle.core.entries import Approved, Entry, Returned
 from treadle.engine.result import CallRecord, RunResult, requests_of
 from treadle.evals.dataset import Case, Check, Expectations, ExpectedCall, ExpectedFile, ExpectedText, is_set
-from treadle.evals.results import Attempt, CallFact, CheckResult
+from treadle.evals.results import Attempt, CallSummary, CheckResult
 from treadle.files import WorkspaceProblem
 from treadle.guard.conditions import compile_conditions, conditions_hold
 from treadle.guard.globs import compile_glob
@@ -90,8 +90,8 @@ def make_attempt(run: CaseRun, checks: Sequence[CheckResult]) -> Attempt:
     )
 
 
-def _to_fact(call: CallRecord) -> CallFact:
-    return CallFact(call.name, _redactor.value(call.requested), verdict_name(call.verdict), call.problem)
+def _to_fact(call: CallRecord) -> CallSummary:
+    return CallSummary(call.name, _redactor.value(call.requested), verdict_name(call.verdict), call.problem)
 
 
 def verdict_name(verdict: Verdict) -> Any:
@@ -220,10 +220,10 @@ def _check_output(run: CaseRun, expected: Expectations) -> Iterator[CheckResult]
         wanted = ExpectedText(contains=expected.output) if isinstance(expected.output, str) else expected.output
         output = run.output
         text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-        yield from check_text("output", "output", text, wanted)
+        yield from _check_text("output", "output", text, wanted)
 
 
-def check_text(kind: Any, what: str, text: str, expected: ExpectedText) -> Iterator[CheckResult]:
+def _check_text(kind: Any, what: str, text: str, expected: ExpectedText) -> Iterator[CheckResult]:
     """Check a text."""
     shown = f"it is {text[:SHOWN]!r}{'…' if len(text) > SHOWN else ''}"
     if expected.equals is not None:
@@ -269,7 +269,7 @@ def _check_files(folder: Path | None, expected: Expectations) -> Iterator[CheckR
             yield CheckResult("file", f"there is a file {path}", passed=False, detail="there is none that can be read")
         else:
             yield CheckResult("file", f"there is a file {path}", passed=True)
-            yield from check_text("file", path, content, wanted)
+            yield from _check_text("file", path, content, wanted)
 
 
 def _read_file(folder: Path, path: str) -> str | None:

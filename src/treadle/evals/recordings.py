@@ -52,10 +52,10 @@ class ModelCall(Struct, frozen=True):
     @property
     def key(self) -> str:
         """What it has in common with calls that are the same."""
-        return call_key(self.judged.call)
+        return recording_key(self.judged.call)
 
 
-def call_key(call: Call) -> str:
+def recording_key(call: Call) -> str:
     """Return what two calls have in common that are the same: tool and arguments."""
     return f"{call.name} {digest_arguments(call.arguments)}"
 
@@ -95,12 +95,12 @@ class RunRecording:
             match entry:
                 case Approved() if entry.call_id in calls:
                     call = calls[entry.call_id]
-                    self.answers[call_key(call)] = Answer(approved=True, by=entry.by, arguments=entry.arguments)
+                    self.answers[recording_key(call)] = Answer(approved=True, by=entry.by, arguments=entry.arguments)
                     calls[call.id] = call if entry.arguments is None else replace(call, arguments=entry.arguments)
                 case Refused() if entry.call_id in calls:
-                    self.answers[call_key(calls[entry.call_id])] = Answer(approved=False, by=entry.by, reason=entry.reason)
+                    self.answers[recording_key(calls[entry.call_id])] = Answer(approved=False, by=entry.by, reason=entry.reason)
                 case Returned() if entry.result.call_id in calls:
-                    self.results[call_key(calls[entry.result.call_id])].append(entry)
+                    self.results[recording_key(calls[entry.result.call_id])].append(entry)
                 case _:
                     pass
 
@@ -120,7 +120,7 @@ class RunRecording:
 
     def take_result(self, call: Call) -> Returned | None:
         """Return the recorded result of a call: for equal calls, one after the other, the last one repeatedly."""
-        found = self.results.get(call_key(call))
+        found = self.results.get(recording_key(call))
         if not found:
             return None
         return found.popleft() if len(found) > 1 else found[0]

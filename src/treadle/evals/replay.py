@@ -19,7 +19,15 @@ from treadle.core.errors import ToolProblem, TreadleError
 from treadle.core.tool import Tool
 from treadle.engine.engine import Engine
 from treadle.engine.setup import Answer, Approval, Caller, Services, Setup
-from treadle.evals.recordings import FetchResult, ModelCall, RecordedModel, RecordedToolset, RunRecording, call_key, model_calls
+from treadle.evals.recordings import (
+    FetchResult,
+    ModelCall,
+    RecordedModel,
+    RecordedToolset,
+    RunRecording,
+    model_calls,
+    recording_key,
+)
 from treadle.evals.verdicts import VerdictChange, change_of, recorded_decision
 from treadle.guard.redaction import Redactor
 from treadle.stores.blobs import PROCESS_BLOBS
@@ -139,9 +147,11 @@ class _Replay:
             except TreadleError as error:
                 self._end = Departure("end", turn, 0, end.stopped, type(error).__name__, _redactor.text(str(error)))
             self._entries = await journal.read(run_id)
-            if self._end is None and (now := self._entries[-1]) is not None and isinstance(now, Finished):
-                self._end = _compare_end(turn, end, now, compare_answers=compare_answers)
-            if self._end is not None or not isinstance(self._entries[-1], Finished):
+            now = self._entries[-1]
+            if self._end is not None or not isinstance(now, Finished):
+                return
+            self._end = _compare_end(turn, end, now, compare_answers=compare_answers)
+            if self._end is not None:
                 return
 
     def _miss(self, call: Call) -> str:
@@ -154,7 +164,7 @@ class _Replay:
     def _answer(self, approval: Approval) -> Answer:
         """Answer as the user did then. What wasn't asked then is approved: its result is recorded, or it isn't run."""
         call = Call(approval.call_id, approval.name, approval.arguments)
-        return self._recording.answers.get(call_key(call), Answer(approved=True, by="replay"))
+        return self._recording.answers.get(recording_key(call), Answer(approved=True, by="replay"))
 
     def find_departure(self) -> Departure | None:
         """Return the first difference: in a call, else in an answer or an end."""

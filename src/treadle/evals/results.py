@@ -28,7 +28,7 @@ class CheckResult(Struct, frozen=True):
     detail: str = ""
 
 
-class CallFact(Struct, frozen=True):
+class CallSummary(Struct, frozen=True):
     """A call of a run, without secrets: its verdict, and the kind of problem if there was one."""
 
     tool: str
@@ -46,8 +46,8 @@ class Attempt(Struct, frozen=True):
     output: str = ""
     reason: str = ""
     checks: tuple[CheckResult, ...] = ()
-    calls: tuple[CallFact, ...] = ()
-    asked: tuple[CallFact, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+    asked: tuple[CallSummary, ...] = ()
     approved: int = 0
     seconds: float = 0.0
     cost: float | None = None

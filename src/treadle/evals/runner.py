@@ -9,7 +9,7 @@ from inspect import isawaitable, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time
-from typing import Any
+from typing import Any, TypedDict, Unpack, cast
 
 import msgspec
 from msgspec import Struct
@@ -29,7 +29,7 @@ from treadle.guard.globs import compile_glob
 from treadle.home import Home, close_home, open_home
 from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import get_assistant
-from treadle.plugins.models import ModelLike, resolve_model
+from treadle.plugins.models import resolve_model
 from treadle.plugins.tool_loader import load_object
 from treadle.stores.blobs import PROCESS_BLOBS
 from treadle.stores.cache import MemoryCache
@@ -73,40 +73,53 @@ class EvalOptions(Struct, frozen=True):
     on_attempt: OnAttempt | None = None
 
 
+class EvaluateOptions(TypedDict, total=False):
+    """The options of `evaluate`; see there."""
+
+    model: str | Model | None
+    judge: str | Model | None
+    repeat: int
+    parallel: int
+    journal: bool
+    on_attempt: OnAttempt | None
+
+
 async def evaluate(
     dataset: Dataset | Path | str,
     agent: Agent[Any, Any] | AgentFactory | None = None,
-    *,
-    model: ModelLike | None = None,
-    judge: ModelLike | None = None,
-    repeat: int = 1,
-    parallel: int = PARALLEL,
-    journal: bool = False,
-    on_attempt: OnAttempt | None = None,
+    **how: Unpack[EvaluateOptions],
 ) -> EvalReport:
     """Run the cases of a dataset, or of its file, and return the report.
 
     `agent` is the agent of all cases, or a function that returns one; without it, each case names its own. `model` replaces the
-    agents' own, `judge` judges where a rubric names no model. With `journal=True` the runs are kept in the data folder.
+    agents' own, `judge` judges where a rubric names no model. Each case is run `repeat` times, `parallel` at once. With
+    `journal=True` the runs are kept in the data folder.
     """
+    model, judge = how.get("model"), how.get("judge")
     options = EvalOptions(
         agent=agent,
         model=None if model is None else resolve_model(model),
         judge=None if judge is None else resolve_model(judge),
-        repeat=repeat,
-        parallel=parallel,
-        home=open_home() if journal else None,
-        on_attempt=on_attempt,
+        repeat=how.get("repeat", 1),
+        parallel=how.get("parallel", PARALLEL),
+        home=open_home() if how.get("journal") else None,
+        on_attempt=how.get("on_attempt"),
     )
     return await run_dataset(dataset if isinstance(dataset, Dataset) else load_dataset(dataset), options)
 
 
-def evaluate_sync(dataset: Dataset | Path | str, agent: Agent[Any, Any] | AgentFactory | None = None, **how: Any) -> EvalReport:
+def evaluate_sync(
+    dataset: Dataset | Path | str,
+    agent: Agent[Any, Any] | AgentFactory | None = None,
+    **how: Unpack[EvaluateOptions],
+) -> EvalReport:
     """Call `evaluate` from synchronous code."""
     return asyncio.run(_evaluate_and_close(dataset, agent, how))
 
 
-async def _evaluate_and_close(dataset: Any, agent: Any, how: dict[str, Any]) -> EvalReport:
+async def _evaluate_and_close(
+    dataset: Dataset | Path | str, agent: Agent[Any, Any] | AgentFactory | None, how: EvaluateOptions
+) -> EvalReport:
     try:
         return await evaluate(dataset, agent, **how)
     finally:
@@ -183,7 +196,7 @@ class _CaseRunner:
         if entries is None:
             await asyncio.to_thread(self._make_workspace, case, workspace)
         try:
-            if entries is None or not is_over(entries):
+            if entries is None or not has_ended(entries):
                 await self._run(case, run_id, workspace, services, known=entries is not None)
             run = CaseRun(case, result_from_journal(run_id, await self._read(run_id) or []), workspace)
             checks = [*check_run(run), *await check_by_code(run, self._dataset.folder), *await self._judge(run, services)]
@@ -250,7 +263,7 @@ class _CaseRunner:
         return [await judge_answer(run, run.case.judge, self.options.judge, services, kept)]
 
 
-def is_over(entries: Sequence[Entry]) -> bool:
+def has_ended(entries: Sequence[Entry]) -> bool:
     """Return whether a run has ended, and not only stopped for now."""
     finished = entries[-1] if entries else None
     return isinstance(finished, Finished) and not finished.interrupted
@@ -270,16 +283,20 @@ def approve_tools(patterns: Sequence[str]) -> Approver:
 
 def load_agent(case: Case, options: EvalOptions, folder: Path, workspace: Path) -> Agent[Any, Any]:
     """Return the agent of a case, which is one in code."""
-    found = options.agent
-    if found is None:
-        if not case.agent:
-            raise SettingsError(f"The case {case.name!r} names no agent: write `agent: FILE.py:NAME` or `assistant: NAME`.")
-        found = load_object(case.agent, str(folder))
+    if options.agent is not None:
+        return make_agent(options.agent, f"The agent of the case {case.name!r}", workspace)
+    if not case.agent:
+        raise SettingsError(f"The case {case.name!r} names no agent: write `agent: FILE.py:NAME` or `assistant: NAME`.")
+    return make_agent(load_object(case.agent, str(folder)), case.agent, workspace)
+
+
+def make_agent(found: object, name: str, workspace: Path) -> Agent[Any, Any]:
+    """Return an agent, or the one that a function returns, which may take the path of the workspace. `name` is for messages."""
     if callable(found) and not isinstance(found, Agent):
         found = found(workspace) if signature(found).parameters else found()
     if not isinstance(found, Agent):
-        raise SettingsError(f"The agent of the case {case.name!r} is of type {type(found).__name__}; it has to be an Agent.")
-    return found
+        raise SettingsError(f"{name} is of type {type(found).__name__}; it has to be an Agent, or a function that returns one.")
+    return cast("Agent[Any, Any]", found)
 
 
 def agent_changes(options: EvalOptions, approver: Approver) -> Any:

@@ -152,10 +152,10 @@ def _write_reports(args: argparse.Namespace, report: EvalReport, changes: Sequen
     ]
     for path, make in written:
         if path:
-            write_report(path, make())
+            save_report(path, make())
 
 
-def write_report(path: str, data: bytes) -> None:
+def save_report(path: str, data: bytes) -> None:
     """Write a report where the user says."""
     try:
         Path(path).expanduser().write_bytes(data)

@@ -10,7 +10,7 @@ from typing import Any
 from treadle.agent.agent import Agent
 from treadle.cli.agent_options import AgentOptions, load_instructions, options_from_args, options_of_run, read_policy_file
 from treadle.cli.agents import build_agent
-from treadle.cli.commands.eval import choose_model, write_report
+from treadle.cli.commands.eval import choose_model, save_report
 from treadle.cli.exit_codes import FAILED, OK
 from treadle.cli.run_store import home_of_run, pick_runs
 from treadle.cli.ui.display import Display
@@ -22,6 +22,7 @@ from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.core.tool import Tool
 from treadle.evals.replay import ReplayReport, ReplayResult, describe_call, list_tools, replay_run, replay_together
+from treadle.evals.runner import make_agent
 from treadle.evals.verdicts import PolicyTest, VerdictChange, compare_policy
 from treadle.guard.policy import parse_policy
 from treadle.models.scripted import Scripted
@@ -43,7 +44,7 @@ async def replay_runs(args: argparse.Namespace) -> int:
     results = await replay_together(work, args.parallel, _progress(screen))
     report = ReplayReport(tuple(results), round(monotonic() - began, 3))
     if args.report:
-        write_report(args.report, to_terminal_json(report, indent=1).encode())
+        save_report(args.report, to_terminal_json(report, indent=1).encode())
     _print_replay(args, report, screen)
     return FAILED if report.differs else OK
 
@@ -76,12 +77,7 @@ def _overrides(args: argparse.Namespace, model: Model | None) -> Any:
 
 
 def _load_agent(spec: str) -> Agent[Any, Any]:
-    found = load_object(spec, str(Path.cwd()))
-    if callable(found) and not isinstance(found, Agent):
-        found = found()
-    if not isinstance(found, Agent):
-        raise SettingsError(f"{spec} is of type {type(found).__name__}; it has to be an Agent, or a function that returns one.")
-    return found
+    return make_agent(load_object(spec, str(Path.cwd())), spec, Path.cwd())
 
 
 def _make_agent(args: argparse.Namespace, run_id: str, entries: list[Entry], model: Model | None) -> Agent[Any, Any]:
