@@ -9,7 +9,7 @@ import pytest
 from eval_shop import order, orders, stock
 from treadle import Agent, Limits, allow, ask, deny, tool
 from treadle.core.entries import Entry
-from treadle.evals.replay import ReplayResult, replay_run
+from treadle.evals.replay import ReplayResult, replay_run, replay_together
 from treadle.evals.verdicts import compare_policy
 from treadle.guard.policy import to_policy
 from treadle.stores.journal import MemoryJournal
@@ -158,3 +158,57 @@ def test_taint_and_doubts_are_those_of_the_recorded_run():
     assert [(each.before, each.now) for each in trusting.changes] == [("ask", "allow")]
     again = compare_policy([("r1", keep(*REPLIES[1:], policy=rule))], to_policy(rule), {"order": order.tool})
     assert (again.assumed, again.changes) == (0, ())
+
+
+def test_no_effect_of_an_agent_that_a_run_is_handed_off_to_is_run():
+    journal = MemoryJournal()
+    replies = (calls(("transfer_to_buyer", {})), calls(ORDER), "Done.")
+
+    def make(model: Scripted) -> Agent:
+        buyer = Agent(model, tools=[order], policy=[allow("order")], name="buyer")
+        return Agent(model, tools=[stock], handoffs=[buyer], name="desk")
+
+    orders.clear()
+    make(Scripted(*replies)).run_sync("Order two.", run_id="r1", journal=journal)
+    entries = asyncio.run(journal.read("r1"))
+    assert orders == [("A-113", 2)]
+    assert replay(entries, make(Scripted()), recorded_replies=True).status == "same"
+    assert replay(entries, make(Scripted(*replies)), run_reads=True).status == "same"
+    other = replay(entries, make(Scripted(replies[0], calls(("order", {"item": "B-7", "count": 1})))))
+    assert departed(other)[3:] == ("order(item='A-113', count=2)", "order(item='B-7', count=1)")
+
+
+def test_an_agent_whose_output_is_made_by_a_function_is_skipped():
+    def send(text: str) -> str:
+        raise AssertionError("it must not be called")
+
+    found = replay(keep("Hello."), Agent(Scripted(), output_type=send), recorded_replies=True)
+    assert "A function makes its output" in found.reason
+
+
+def test_what_instructions_need_is_passed_on():
+    agent = Agent(Scripted(), instructions=lambda ctx: ctx.deps.upper(), deps_type=str, name="shop")
+    assert replay(keep("Hello."), agent, recorded_replies=True, deps="you").status == "same"
+
+
+def test_one_run_that_raises_does_not_end_the_others():
+    async def broken() -> ReplayResult:
+        raise ValueError("odd")
+
+    async def fine() -> ReplayResult:
+        return ReplayResult("b", "same")
+
+    seen: list[str] = []
+    results = asyncio.run(replay_together([("a", broken), ("b", fine)], 1, lambda result: seen.append(result.run_id)))
+    assert [(each.run_id, each.status, each.reason) for each in results] == [("a", "skipped", "ValueError: odd"), ("b", "same", "")]
+    assert seen == ["a", "b"]
+
+
+def test_an_agent_that_is_a_tool_is_not_run_again_with_the_reads():
+    """Asking it is no effect by itself, but its own calls may have some."""
+    journal = MemoryJournal()
+    buyer = Agent(Scripted(calls(ORDER), "Bought."), tools=[order], policy=[allow("order")], name="buyer")
+    desk = Agent(Scripted(calls(("buyer", {"prompt": "Two."})), "Done."), tools=[buyer.as_tool()], name="desk")
+    orders.clear()
+    desk.run_sync("Order two.", run_id="r1", journal=journal)
+    assert replay(asyncio.run(journal.read("r1")), desk, recorded_replies=True, run_reads=True).status == "same"

@@ -242,3 +242,11 @@ def test_the_example_passes():
     report = evaluate_sync(Path(__file__).parents[2] / "examples" / "evaluation" / "purchases.yaml", repeat=2)
     assert report.passed, report.failures()
     assert [check.kind for check in report.attempts[0].checks] == ["stopped", "call", "call", "call", "output", "code"]
+
+
+def test_an_agent_that_raises_fails_its_own_case_alone():
+    def broken(workspace: Path) -> Agent:
+        raise ValueError("no such thing")
+
+    report = evaluate_sync(Dataset("shop", (STOCK,)), broken)
+    assert report.attempts[0].checks[0].detail == "ValueError: no such thing"

@@ -39,6 +39,7 @@ from treadle.guard.policy import digest_arguments
 from treadle.toolsets.wrappers import prepare_toolset, toolset_for_run
 
 HANDOFFS = "handoffs"  # the toolset whose calls the engine carries out itself
+AGENTS = "agents"  # the toolset of agents that are tools: they read, but their own calls may have effects
 FetchResult = Callable[[str, str], Awaitable[str | None]]
 
 
@@ -184,14 +185,19 @@ def _to_deltas(part: Text | Thinking | Opaque | Written) -> list[Delta]:
 
 
 class RecordedToolset:
-    """The tools of an agent, whose results come from a kept run. `missing` is called for a call without one."""
+    """The tools of an agent, whose results come from a kept run.
 
-    def __init__(self, inner: Toolset, recording: RunRecording, missing: Callable[[Call], str], *, run_reads: bool) -> None:
+    missing    is called for a call that has none
+    run_again  gets the recorded results of calls that only read, by the calls' ids: these are run again; None runs none
+    """
+
+    def __init__(
+        self, inner: Toolset, recording: RunRecording, missing: Callable[[Call], str], run_again: dict[str, Result] | None
+    ) -> None:
         self._inner = inner
         self._recording = recording
         self._missing = missing
-        self._run_reads = run_reads
-        self.run_again: dict[str, Result] = {}  # the recorded results of calls that were run again, by the calls' ids
+        self._run_again = run_again
         self._seen: Sequence[Tool] | None = None
         self._tools: tuple[Tool, ...] = ()
 
@@ -231,9 +237,9 @@ class RecordedToolset:
         if tool.toolset == HANDOFFS:
             return await self._inner.call(call, context)
         recorded = self._recording.take_result(call)
-        if self._run_reads and tool.effect_of(call.arguments) == "read":
+        if self._run_again is not None and tool.toolset != AGENTS and tool.effect_of(call.arguments) == "read":
             if recorded is not None:
-                self.run_again[call.id] = recorded.result
+                self._run_again[call.id] = recorded.result
             return await self._inner.call(call, context)
         return self._missing(call) if recorded is None else await self._give(recorded, tool)
 

@@ -5,6 +5,7 @@ The results of calls come from the journal where tool and arguments are the same
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.core.calls import Call, Deny, Result
+from treadle.core.context import RunContext
 from treadle.core.entries import Entry, Finished, Judged, Returned
 from treadle.core.errors import ToolProblem, TreadleError
 from treadle.core.tool import Tool
@@ -96,19 +98,24 @@ async def replay_run(
     recorded_replies: bool = False,
     run_reads: bool = False,
     compare_answers: bool = True,
+    deps: Any = None,
     fetch: FetchResult | None = None,
 ) -> ReplayResult:
     """Replay a kept run with an agent, whose parts may differ: `Agent.override` replaces some.
 
     With `recorded_replies`, the replies come from the journal, and no model is asked. With `run_reads`, calls that only read are
-    run again. `fetch` returns the whole of a result that was too large for the conversation.
+    run again. `deps` is what the agent's instructions and tools need. `fetch` returns the whole of a result that was too large for
+    the conversation.
     """
     recording = RunRecording(run_id, entries, fetch)
     name = recording.opened.agent
     if reason := recording.why_not(recorded_replies=recorded_replies):
         return ReplayResult(run_id, "skipped", name, reason=reason)
-    replayed = _Replay(recording, agent.as_handoff().setup(), recorded_replies=recorded_replies, run_reads=run_reads)
-    await replayed.run(compare_answers=compare_answers)
+    setup = agent.as_handoff().setup()
+    if setup.output is not None and setup.output.function is not None:
+        return ReplayResult(run_id, "skipped", name, reason="A function makes its output, and isn't run in a replay.")
+    replayed = _Replay(recording, setup, recorded_replies=recorded_replies, run_reads=run_reads)
+    await replayed.run(Caller(recording.opened.user, deps), compare_answers=compare_answers)
     found = replayed.find_departure()
     status: ReplayStatus = "same" if found is None else "departed"
     return ReplayResult(run_id, status, name, len(recording.calls), found, tuple(replayed.find_verdict_changes()))
@@ -127,13 +134,26 @@ class _Replay:
         self._entries: list[Entry] = []
         self._end: Departure | None = None
         self._missing: Call | None = None
-        self._toolset = RecordedToolset(setup.toolset, recording, self._miss, run_reads=run_reads)
-        setup = replace(setup, toolset=self._toolset, approver=self._answer, raise_tool_errors=True, price=None)
-        if recorded_replies:
-            setup = replace(setup, model=RecordedModel(recording, setup.model.traits), net=None)
-        self._engine = Engine(setup, Services(MemoryJournal(), results=MemoryResults(), blobs=PROCESS_BLOBS))
+        self._run_again: dict[str, Result] | None = {} if run_reads else None
+        self._model = RecordedModel(recording, setup.model.traits) if recorded_replies else None
+        self._engine = Engine(self._prepare(setup), Services(MemoryJournal(), results=MemoryResults(), blobs=PROCESS_BLOBS))
 
-    async def run(self, *, compare_answers: bool) -> None:
+    def _prepare(self, setup: Setup) -> Setup:
+        """Return an agent's setup with recorded parts; so are those of the agents that it hands off to."""
+        toolset = RecordedToolset(setup.toolset, self._recording, self._miss, self._run_again)
+        targets = {name: partial(self._prepare_target, target) for name, target in setup.handoffs.items()}
+        output = setup.output
+        if output is not None and output.function is not None:
+            output = replace(output, function=_refuse_function)
+        made = replace(
+            setup, toolset=toolset, approver=self._answer, raise_tool_errors=True, price=None, handoffs=targets, output=output
+        )
+        return made if self._model is None else replace(made, model=self._model, net=None)
+
+    def _prepare_target(self, target: Callable[[], Setup]) -> Setup:
+        return self._prepare(target())
+
+    async def run(self, caller: Caller, *, compare_answers: bool) -> None:
         """Send the user's messages again, up to the first turn that can't go on."""
         journal, run_id = self._engine.services.journal, self._recording.run_id
         assert journal is not None, "it was given above"
@@ -141,7 +161,7 @@ class _Replay:
             assert end is not None, "a run that isn't over isn't replayed"
             history = self._recording.opened.history if turn == 1 else ()
             try:
-                await self._engine.start(said.text, run_id=run_id, caller=Caller(self._recording.opened.user), history=history)
+                await self._engine.start(said.text, run_id=run_id, caller=caller, history=history)
             except _NoResult:
                 pass
             except TreadleError as error:
@@ -197,7 +217,7 @@ class _Replay:
             return Departure("verdict", turn, position, *decisions, reason=f"{described}: {other.verdict.reason}")
         if self._missing is not None and self._missing.id == other.call.id:
             return Departure("result", turn, position, described, described, self._why_missing(again))
-        return self._compare_results(again, self._toolset.run_again.get(other.call.id), results.get(other.call.id))
+        return self._compare_results(again, (self._run_again or {}).get(other.call.id), results.get(other.call.id))
 
     def _why_missing(self, again: ModelCall | None) -> str:
         missing = again is not None and self._missing is not None and self._missing.id == again.judged.call.id
@@ -219,6 +239,10 @@ class _Replay:
                 change = change_of(self._recording.run_id, then.judged.call, before, again.judged.verdict)
                 changes += [] if change is None else [change]
         return changes
+
+
+async def _refuse_function(arguments: dict[str, Any], context: RunContext[Any]) -> dict[str, Any]:
+    raise _NoResult
 
 
 def describe_call(call: Call) -> str:
@@ -267,6 +291,8 @@ async def replay_together(
                 result = await work()
             except TreadleError as error:  # such as an agent that can't be made here
                 result = ReplayResult(run_id, "skipped", reason=str(error))
+            except Exception as error:  # noqa: BLE001 - an agent's own code may raise anything, and the other runs go on
+                result = ReplayResult(run_id, "skipped", reason=f"{type(error).__name__}: {error}")
         on_result(result)
         return result
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession, caller_arguments, result_from_journal
 from treadle.core.entries import Entry, Finished
-from treadle.core.errors import RunNotFound, SettingsError, TreadleError
+from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Answer, Approval, Approver, Services
@@ -202,7 +202,7 @@ class _CaseRunner:
             checks = [*check_run(run), *await check_by_code(run, self._dataset.folder), *await self._judge(run, services)]
         except SettingsError:
             raise  # of the dataset, the agent or the machine: no case would go on
-        except TreadleError as error:
+        except Exception as error:  # noqa: BLE001 - an agent's own code may raise anything, and the other cases go on
             reason = f"{type(error).__name__}: {error}"
             return Attempt(
                 run_id,
@@ -231,28 +231,28 @@ class _CaseRunner:
             workspace.mkdir(parents=True, mode=0o700)
 
     async def _run(self, case: Case, run_id: str, workspace: Path, services: Services, *, known: bool) -> None:
-        async with self._open_agent(case, run_id, workspace) as (agent, how, history):
+        async with self._open_agent(case, workspace) as (agent, how, session):
             if known:
                 await agent.resume(run_id, journal=services, **how)
                 return
+            before = () if session is None else await session.begin(run_id, case.prompt)
             origin = {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
-            before = (*history, *case.history)
-            await agent.run(case.prompt, run_id=run_id, journal=services, history=before, origin=origin, **how)
+            history = (*before, *case.history)
+            await agent.run(case.prompt, run_id=run_id, journal=services, history=history, origin=origin, **how)
 
     @asynccontextmanager
     async def _open_agent(
-        self, case: Case, run_id: str, workspace: Path
-    ) -> AsyncGenerator[tuple[Agent[Any, Any], dict[str, Any], Sequence[Any]]]:
-        """Yield the agent of a case, the caller as arguments of `run`, and what an assistant puts before the conversation."""
+        self, case: Case, workspace: Path
+    ) -> AsyncGenerator[tuple[Agent[Any, Any], dict[str, Any], AssistantSession | None]]:
+        """Yield the agent of a case, the caller as arguments of `run`, and the session where it is that of an assistant."""
         approver = approve_tools(case.approve)
         if self.options.agent is None and (case.assistant or (self.options.assistant and not case.agent)):
-            async with open_assistant(case, self.options, workspace, approver) as session_agent:
-                session, agent = session_agent
-                yield agent, caller_arguments(await session.caller()), await session.begin(run_id, case.prompt)
+            async with open_assistant(case, self.options, workspace, approver) as (session, agent):
+                yield agent, caller_arguments(await session.caller()), session
             return
         agent = load_agent(case, self.options, self._dataset.folder, workspace)
         with agent.override(**agent_changes(self.options, approver)):
-            yield agent, {}, ()
+            yield agent, {}, None
 
     async def _judge(self, run: CaseRun, services: Services) -> list[CheckResult]:
         if run.case.judge is None:
