@@ -58,7 +58,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Parse the arguments, including long options with a single dash."""
         words = list(args or ())
-        if self.default_action and words and words[0] not in (*self.subcommands, "-h", "--help"):
+        if self.default_action and (not words or words[0] not in (*self.subcommands, "-h", "--help")):
             words.insert(0, self.default_action)
         end = words.index("--") if "--" in words else len(words)
         parsed, unknown = super().parse_known_args([*map(self._expand_long_option, words[:end]), *words[end:]], namespace)

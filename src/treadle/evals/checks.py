@@ -207,6 +207,7 @@ def describe_expected(expected: ExpectedCall) -> str:
 def _describe_calls(calls: Sequence[CallRecord]) -> str:
     described = [
         f"{call.name}({shorten_json_text(', '.join([f'{name}={value!r}' for name, value in call.requested.items()]))})"
+        + (f" ({call.problem})" if call.problem else "")
         for call in calls
     ]
     return ", ".join(described) or "none"

@@ -103,6 +103,24 @@ def test_resume_goes_on_with_what_was_killed(treadle: InProcess, cases: str, hom
     assert fresh.json["evaluation"] != first["evaluation"]
 
 
+def test_without_an_action_a_dataset_is_expected(treadle: InProcess):
+    ran = treadle("eval")
+    assert (ran.code, "required: FILE" in ran.err) == (USAGE, True)
+    assert "replay kept runs" in treadle("eval", "--help").out
+
+
+def test_an_assistant_is_evaluated_in_a_copy_of_its_workspace(treadle: InProcess, home: Path):
+    (home / "sample").mkdir()
+    (home / "sample" / "a.py").write_text("x = 1\n")
+    case = {"name": "a", "input": "Hi", "assistant": "reading", "workspace": "sample", "expected": {"files": {"a.py": "x = 1"}}}
+    cases = home / "cases.json"
+    cases.write_text(json.dumps({"cases": [case]}))
+    ran = treadle("eval", str(cases), "-m", script(home, "Hello."))
+    assert (ran.code, "1/1" in ran.out) == (OK, True)
+    asked = treadle("eval", "replay", "--of", "reading", "--json").json["runs"]
+    assert [run["status"] for run in asked] == ["same"]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
