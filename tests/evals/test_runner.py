@@ -91,7 +91,7 @@ def test_a_specific_call_is_not_taken_by_a_general_one():
 
 
 def test_output_is_compared_as_text_and_as_json():
-    expected = ExpectedText(contains=("a-113", "40"), excludes="sorry", matches=r"\d+", json={"count": 40, "more": [1, 2]})
+    expected = ExpectedText(contains=("a-113", "40"), excludes="sorry", matches=(r"\d+", "A-"), json={"count": 40, "more": [1, 2]})
     assert run(Case(name="a", input="As JSON, please.", expected=Expectations(output=expected))).passed
     wrong = ExpectedText(equals="40", contains="41", excludes="40", matches="x", json={"count": True})
     found = checks_of(Case(name="a", input="As JSON, please.", expected=Expectations(output=wrong)))

@@ -21,6 +21,7 @@ def _run_options(action: CommandParser) -> None:
     add_model_options(group.add_argument)
     group.add_argument("--judge", metavar="MODEL", help="the model that judges where a rubric names none (default: as -m)")
     _change_options(group.add_argument)
+    group.add_argument("--user", default="", help="the user on whose behalf to act")
     group = action.add_argument_group("runs")
     group.add_argument("--repeat", type=integer_from(1), default=1, metavar="N", help="how often each case is run (default: 1)")
     group.add_argument("--parallel", type=integer_from(1), default=4, metavar="N", help="how many runs at once (default: 4)")

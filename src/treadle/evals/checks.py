@@ -13,7 +13,7 @@ from msgspec import Struct
 from treadle.core.calls import Allow, Ask, Verdict
 from treadle.core.entries import Approved, Entry, Returned
 from treadle.engine.result import CallRecord, RunResult, requests_of
-from treadle.evals.dataset import Case, Check, Expectations, ExpectedCall, ExpectedFile, ExpectedText, is_set
+from treadle.evals.dataset import Case, Check, Expectations, ExpectedCall, ExpectedFile, ExpectedText, as_tuple, is_set
 from treadle.evals.results import Attempt, CallSummary, CheckResult
 from treadle.files import WorkspaceProblem
 from treadle.guard.conditions import compile_conditions, conditions_hold
@@ -230,15 +230,15 @@ def _check_text(kind: Any, what: str, text: str, expected: ExpectedText) -> Iter
     if expected.equals is not None:
         same = text.strip() == expected.equals.strip()
         yield CheckResult(kind, f"{what} equals {expected.equals[:SHOWN]!r}", same, "" if same else shown)
-    for part in _as_tuple(expected.contains):
+    for part in as_tuple(expected.contains):
         there = part.casefold() in text.casefold()
         yield CheckResult(kind, f"{what} contains {part!r}", there, "" if there else shown)
-    for part in _as_tuple(expected.excludes):
+    for part in as_tuple(expected.excludes):
         there = part.casefold() in text.casefold()
         yield CheckResult(kind, f"{what} doesn't contain {part!r}", not there, shown if there else "")
-    if expected.matches:
-        found = re.search(expected.matches, text) is not None
-        yield CheckResult(kind, f"{what} matches {expected.matches!r}", found, "" if found else shown)
+    for pattern in as_tuple(expected.matches):
+        found = re.search(pattern, text) is not None
+        yield CheckResult(kind, f"{what} matches {pattern!r}", found, "" if found else shown)
     if is_set(expected.json):
         yield _check_json(kind, what, text, expected.json, shown)
 
@@ -251,10 +251,6 @@ def _check_json(kind: Any, what: str, text: str, expected: Any, shown: str) -> C
         return CheckResult(kind, name, passed=False, detail=f"it is no JSON ({error}); {shown}")
     fits = contains_value(value, expected)
     return CheckResult(kind, name, fits, "" if fits else shown)
-
-
-def _as_tuple(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value
 
 
 # files and limits

@@ -23,26 +23,31 @@ MAX_BYTES = 50_000_000  # of a dataset
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 
 
+def as_tuple(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    return (value,) if isinstance(value, str) else value
+
+
 class ExpectedText(Struct, frozen=True, forbid_unknown_fields=True):
     """What a text has to be: of an answer, or of a file.
 
     equals    the whole text; white space at both ends doesn't count
     contains  a text or several, all of which have to be in it; upper and lower case are the same
     excludes  a text or several, none of which may be in it
-    matches   a regular expression that is found in it
+    matches   a regular expression that is found in it, or several
     json      a value that the text, read as JSON, has to contain: objects may have more fields, lists are compared item by item
     """
 
     equals: str | None = None
     contains: str | tuple[str, ...] = ()
     excludes: str | tuple[str, ...] = ()
-    matches: str = ""
+    matches: str | tuple[str, ...] = ()
     json: Any = UNSET
 
     def __post_init__(self) -> None:
-        if self.matches:
+        for pattern in as_tuple(self.matches):
             try:
-                re.compile(self.matches)
+                re.compile(pattern)
             except re.error as error:
                 raise ValueError(f"`matches` is no regular expression: {error}") from error
 

@@ -47,6 +47,7 @@ class EvalOptions(Struct, frozen=True):
 
     agent         the agent of all cases, or a function that returns it, of the workspace's path if it takes it
     assistant     the assistant of cases that name neither an agent nor an assistant
+    user          the user on whose behalf they act
     model         the model in place of the agents' own; assistants need one
     instructions  the instructions in place of an agent's own; for an assistant they are added to its own
     policy        the policy in place of the agent's or the assistant's own
@@ -61,6 +62,7 @@ class EvalOptions(Struct, frozen=True):
 
     agent: Agent[Any, Any] | AgentFactory | None = None
     assistant: str = ""
+    user: str = ""
     model: Model | None = None
     instructions: str = ""
     policy: Any = None
@@ -252,7 +254,7 @@ class _CaseRunner:
             return
         agent = load_agent(case, self.options, self._dataset.folder, workspace)
         with agent.override(**agent_changes(self.options, approver)):
-            yield agent, {}, None
+            yield agent, {"user": self.options.user}, None
 
     async def _judge(self, run: CaseRun, services: Services) -> list[CheckResult]:
         if run.case.judge is None:
@@ -329,7 +331,7 @@ async def open_assistant(
         if home is None:
             home = open_home(stack.enter_context(TemporaryDirectory(prefix="treadle-evals-")))
             stack.callback(close_home, home)
-        host = Host(home, same, approver=approver, on_close=lambda close: _push(stack, close), folder=workspace)
+        host = Host(home, same, options.user, approver=approver, on_close=lambda close: _push(stack, close), folder=workspace)
         session = AssistantSession(assistant, host, case.context)
         more = {} if options.policy is None else {"policy": options.policy}
         yield session, session.agent(model, instructions=options.instructions, approver=approver, priced=True, **more)

@@ -85,9 +85,9 @@ def test_several_datasets_make_one_report(treadle: InProcess, cases: str, tmp_pa
 
 
 def test_runs_are_kept_in_the_journal(treadle: InProcess, cases: str):
-    ran = treadle("eval", cases, "--json").json
+    ran = treadle("eval", cases, "--json", "--user", "ann").json
     run_id = ran["cases"][0]["attempts"][0]["run_id"]
-    assert treadle("show", run_id, "--json").json["run_id"] == run_id
+    assert [(run["run_id"], run["user"]) for run in treadle("runs", "--json").json if run["run_id"] == run_id] == [(run_id, "ann")]
 
 
 def test_resume_goes_on_with_what_was_killed(treadle: InProcess, cases: str, home: Path, monkeypatch: pytest.MonkeyPatch):

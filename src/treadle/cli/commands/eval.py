@@ -70,6 +70,7 @@ async def _make_options(args: argparse.Namespace, datasets: Sequence[Dataset]) -
     return EvalOptions(
         agent=load_object(args.agent, str(Path.cwd())) if args.agent else None,
         assistant=args.assistant or "",
+        user=args.user,
         model=model,
         instructions=load_instructions(args.instructions),
         policy=read_policy_file(args.policy) if args.policy else None,
