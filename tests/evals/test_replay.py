@@ -2,18 +2,24 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from eval_shop import order, orders, stock
 from treadle import Agent, Limits, allow, ask, deny, tool
-from treadle.core.entries import Entry
+from treadle.core.calls import Call
+from treadle.core.entries import Called, Compacted, Entry, Said, Steered
+from treadle.core.messages import Summary, Text
+from treadle.evals.recordings import RunRecording
 from treadle.evals.replay import ReplayResult, replay_run, replay_together
 from treadle.evals.verdicts import compare_policy
 from treadle.guard.policy import to_policy
+from treadle.home import close_home, open_home
 from treadle.stores.journal import MemoryJournal
-from treadle.testing import Scripted, calls
+from treadle.testing import Scripted, ScriptedReply, calls
 
 STOCK, ORDER = ("stock", {"item": "A-113"}), ("order", {"item": "A-113", "count": 2})
 REPLIES = (calls(STOCK), calls(ORDER), "I ordered 2.")
@@ -212,3 +218,45 @@ def test_an_agent_that_is_a_tool_is_not_run_again_with_the_reads():
     orders.clear()
     desk.run_sync("Order two.", run_id="r1", journal=journal)
     assert replay(asyncio.run(journal.read("r1")), desk, recorded_replies=True, run_reads=True).status == "same"
+
+
+def test_why_a_run_cannot_be_replayed():
+    entries = keep(*REPLIES)
+    said = next(entry for entry in entries if isinstance(entry, Said))
+    call = Call("c9", "stock", {})
+    for entry, reason in (
+        (Steered(id="m", text="More."), "while it was running"),
+        (Called(call=call, within="c1", background=True), "in the background"),
+        (Compacted(messages=1, summary=Summary()), "name a model"),
+    ):
+        assert reason in RunRecording("r1", [*entries, entry]).why_not(recorded_replies=True)
+    assert RunRecording("r1", [*entries, Compacted(messages=1, summary=Summary())]).why_not(recorded_replies=False) == ""
+    attached = replace(said, parts=(Text("x"),))
+    assert "attached" in RunRecording("r1", [attached, entries[-1]]).why_not(recorded_replies=True)
+
+
+def test_a_long_result_is_replayed_whole_and_thinking_is_given_again(tmp_path: Path):
+    @tool(effect="read")
+    def long() -> str:
+        """Return a long text."""
+        return "x" * 50_000
+
+    home = open_home(tmp_path)
+    thinks = ScriptedReply(thinking="I look first.", calls=calls(("long", {})).calls)
+    agent = Agent(Scripted(thinks, "Done."), tools=[long], name="shop")
+    agent.run_sync("Go.", run_id="r1", journal=home.services())
+    entries = asyncio.run(home.journal.read("r1"))
+    fetched: list[str] = []
+
+    async def fetch(run_id: str, kept: str) -> str | None:
+        fetched.append(run_id)
+        return await home.results.fetch(run_id, kept)
+
+    assert replay(entries, agent, recorded_replies=True, run_reads=False, fetch=fetch).status == "same"
+    assert fetched == ["r1"]
+    close_home(home)
+
+
+def test_a_run_that_goes_on_longer_than_the_recorded_one_departs():
+    agent = shop(tools=(stock, order), limits=Limits(tries=1), output_type=int)
+    assert departed(replay(keep("Hello."), agent, recorded_replies=True))[0] == "end"

@@ -250,3 +250,18 @@ def test_an_agent_that_raises_fails_its_own_case_alone():
 
     report = evaluate_sync(Dataset("shop", (STOCK,)), broken)
     assert report.attempts[0].checks[0].detail == "ValueError: no such thing"
+
+
+def test_a_judge_that_failed_is_asked_again_when_the_evaluation_is_resumed(tmp_path: Path):
+    case = Case(name="a", input="How many A-113?", judge=Rubric("It names a number."))
+    home = open_home(tmp_path / "home")
+
+    def judged(judge: Scripted) -> tuple[bool, str]:
+        options = EvalOptions(agent=agent, judge=judge, home=home, evaluation="e2", folder=tmp_path / "w")
+        check = asyncio.run(run_dataset(Dataset("shop", (case,)), options)).attempts[0].checks[-1]
+        return check.passed, check.detail
+
+    assert "couldn't be judged" in judged(Scripted())[1]
+    assert judged(Scripted(calls(("give_answer", {"passed": True, "reason": "Yes."})))) == (True, "Yes.")
+    assert judged(Scripted()) == (True, "Yes.")
+    close_home(home)
