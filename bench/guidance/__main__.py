@@ -6,10 +6,12 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from msgspec import Struct
 
+from bench.guidance.dataset import guidance_dataset
 from bench.guidance.questions import QUESTIONS, Question
 from treadle.agent.session import AssistantSession
 from treadle.assistants.guidance import assistant
@@ -17,6 +19,8 @@ from treadle.assistants.guidance.command import make_sample_project
 from treadle.assistants.guidance.projects import open_projects
 from treadle.assistants.guidance.session import GuidanceReply
 from treadle.core.seams import Model
+from treadle.evals import EvalReport
+from treadle.evals.runner import EvalOptions, run_dataset
 from treadle.home import close_home, open_home
 from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
@@ -76,6 +80,26 @@ async def ask_all(name: str) -> list[Answered]:
     return known
 
 
+async def evaluate_all(model: Model, folder: Path) -> EvalReport:
+    """Every question, as cases of a dataset."""
+    home = open_home(folder / "home")
+    os.environ["TREADLE_GUIDANCE_DATABASE"] = str(folder / "projects.db")
+    try:
+        async with open_projects(Host(home, _same(model), "ann")) as store:
+            project = await make_sample_project(store, "ann")
+            options = EvalOptions(model=model, user="ann", home=home, parallel=1, folder=folder / "workspaces")
+            return await run_dataset(guidance_dataset(project.id), options)
+    finally:
+        close_home(home)
+
+
+def _same(model: Model) -> Callable[[], Awaitable[Model]]:
+    async def same() -> Model:
+        return model
+
+    return same
+
+
 def page(known: list[Answered], model: str) -> str:
     """The table."""
     right, seconds = sum(each.right for each in known), sum(each.seconds for each in known) / max(1, len(known))
@@ -91,11 +115,31 @@ def page(known: list[Answered], model: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _print_evaluation(name: str) -> None:
+    async def evaluated(folder: Path) -> EvalReport:
+        try:
+            return await evaluate_all(resolve_model(name, context=WINDOW), folder)
+        finally:
+            await close_model_connections()
+
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            report = asyncio.run(evaluated(Path(folder)))
+    finally:
+        close_children()
+    print(f"{sum(case.passed for case in report.cases)} of {len(report.cases)} right\n{report.failures()}")
+
+
 def main() -> None:
     """Ask, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m bench.guidance")
     parser.add_argument("--model", default="llamacpp:qwen2.5-coder-1.5b")
-    model = parser.parse_args().model
+    parser.add_argument("--eval", action="store_true", help="run the questions as a dataset of `treadle.evals`")
+    wanted = parser.parse_args()
+    model = wanted.model
+    if wanted.eval:
+        _print_evaluation(model)
+        return
 
     async def asked() -> list[Answered]:
         try:

@@ -152,6 +152,17 @@ def test_permissions(story):
     assert story("permissions") == []
 
 
+@tries("eval run", "eval replay", "permissions test")
+def test_evaluations(story, tmp_path):
+    story.typed("ask", "Hi", "-m", script(tmp_path, "Hello."), "--run-id", "r")
+    assert [run["status"] for run in story("eval replay", "r")["runs"]] == ["same"]
+    policy, cases = tmp_path / "policy.json", tmp_path / "cases.json"
+    policy.write_text("{}")
+    assert story("permissions test", str(policy))["runs"] == 1
+    cases.write_text(json.dumps({"cases": [{"name": "a", "input": "Hi", "assistant": "reading"}]}))
+    assert story("eval run", str(cases), "-m", script(tmp_path, "Hello."), code=None)["dataset"] == "cases"
+
+
 @tries("memory", "memory list", "memory show", "memory forget", "memory path")
 def test_memory(story):
     folder = Path(story("memory path")["user"])

@@ -21,6 +21,7 @@ PUBLIC = {
         "treadle.demo.platform",
         "treadle.dialects",
         "treadle.errors",
+        "treadle.evals",
         "treadle.events",
         "treadle.files",
         "treadle.journal",

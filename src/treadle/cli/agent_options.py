@@ -71,7 +71,7 @@ def options_from_args(args: argparse.Namespace, before: AgentOptions | None = No
         dialect=given.get("dialect") or before.dialect,
         tools=tuple([make_spec_absolute(spec) for spec in given["tools"]]) if given.get("tools") else before.tools,
         sources=_parse_sources(given, before.sources),
-        instructions=_load_instructions(given.get("instructions")) or before.instructions,
+        instructions=load_instructions(given.get("instructions")) or before.instructions,
         policy=_load_policy(given) or before.policy,
         attended=before.attended and not given.get("no_person"),
         limits={**before.limits, **_pick_set(given, LIMITS)},
@@ -138,7 +138,8 @@ def _check_address(url: str | None) -> str:
     return url or ""
 
 
-def _load_instructions(text: str | None) -> str:
+def load_instructions(text: str | None) -> str:
+    """Return typed instructions; `@FILE` reads them from a file."""
     if text is None or not text.startswith("@"):
         return text or ""
     return _read_text(text[1:], "The instructions")
@@ -146,7 +147,7 @@ def _load_instructions(text: str | None) -> str:
 
 def _load_policy(given: dict[str, Any]) -> dict[str, Any]:
     """Return the policy file merged with the typed rules."""
-    policy = _read_policy_file(given["policy"]) if given.get("policy") else {}
+    policy = read_policy_file(given["policy"]) if given.get("policy") else {}
     for decision in RULES:
         typed = given.get(decision)
         if typed:
@@ -155,7 +156,8 @@ def _load_policy(given: dict[str, Any]) -> dict[str, Any]:
     return policy
 
 
-def _read_policy_file(name: str) -> dict[str, Any]:
+def read_policy_file(name: str) -> dict[str, Any]:
+    """Return the content of a policy file, TOML or JSON."""
     text = _read_text(name, "The policy")
     try:
         if name.endswith(".json"):

@@ -36,8 +36,8 @@ async def ensure_model(chosen: AgentOptions, face: Display) -> AgentOptions:
     return replace(chosen, model=await choose_default_model(face))
 
 
-def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "") -> Agent[Any, str]:
-    """Build the agent."""
+def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "", *, model: Model | None = None) -> Agent[Any, str]:
+    """Build the agent; with `model` in place of the one that the options name, where it is given."""
     how: dict[str, Any] = {
         "tools": load_tools(chosen.tools, chosen.folder),
         "options": Options(**chosen.options),  # pyright: ignore[reportArgumentType]  # named by `choices.OPTIONS`, typed by the parser
@@ -49,19 +49,19 @@ def build_agent(chosen: AgentOptions, face: Display, name: str, user: str = "") 
     if chosen.assistant:
         from treadle.cli.host import agent_from_options  # most ask without one
 
-        agent = agent_from_options(chosen, face, user, **how)
+        agent = agent_from_options(chosen, face, user, model, **how)
     else:
         from treadle.plugins.assistants import configured_agent
 
-        parts = {**how, **_agent_parts(chosen, face, name)}
-        model, options = parts.pop("model"), parts.pop("options")
+        parts = {**how, **_agent_parts(chosen, face, name, model)}
+        asked, options = parts.pop("model"), parts.pop("options")
         agent = configured_agent(
             Path(chosen.workspace or "."),
-            model,
+            asked,
             limits=chosen.limits,
             options=options,
             parts=parts,
-            host=None if chosen.demo else _make_host(model, user),
+            host=None if chosen.demo else _make_host(asked, user),
             sources=chosen.sources,
             alone=chosen.call is not None,
         )
@@ -86,7 +86,7 @@ def _make_host(model: Model, user: str) -> Host:
     return Host(open_home(), same, user)
 
 
-def _agent_parts(chosen: AgentOptions, face: Display, name: str) -> dict[str, Any]:
+def _agent_parts(chosen: AgentOptions, face: Display, name: str, model: Model | None) -> dict[str, Any]:
     """Return the agent parts that an assistant defines for itself and that are needed here where there is none."""
     common: dict[str, Any] = {"name": name, "approver": face.approver}
     if chosen.demo:
@@ -95,7 +95,7 @@ def _agent_parts(chosen: AgentOptions, face: Display, name: str) -> dict[str, An
         return {**common, "name": "demo", **demo_agent_parts()}
     return {
         **common,
-        "model": model_from_options(chosen),
+        "model": model or model_from_options(chosen),
         "dialect": chosen.dialect,
         "instructions": chosen.instructions,
         "policy": chosen.policy or None,

@@ -146,12 +146,13 @@ def start_detached(words: Sequence[str]) -> None:
         )
 
 
-def agent_from_options(chosen: AgentOptions, face: Display, user: str, **how: Any) -> Agent[Any, str]:
+def agent_from_options(chosen: AgentOptions, face: Display, user: str, model: Model | None = None, **how: Any) -> Agent[Any, str]:
     """Build the chosen assistant's agent.
 
-    Typed tools, rules and instructions are added to its own; typed limits replace its own.
+    Typed tools, rules and instructions are added to its own; typed limits replace its own. `model` is used in place of the one
+    that the options name, where it is given.
     """
-    model = model_from_options(chosen)
+    model = model or model_from_options(chosen)
     opened = session_from_options(chosen, face, user, model)
     session = AssistantSession(opened.assistant.configured(opened.host), opened.host)  # once: policy and tools may share a state
     return session.agent(

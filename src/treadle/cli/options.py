@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from treadle.cli.eval_options import eval_options, policy_test_options
 from treadle.cli.parser import CommandEntry, CommandParser, add_commands, help_width, integer_from, number_from
 from treadle.cli.server_options import schedules_options, serve_options, submit_options, users_options, worker_options
 from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options
@@ -476,6 +477,12 @@ RETENTION_ACTIONS: tuple[CommandEntry, ...] = (
 PERMISSION_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list the permanent permissions", "The same as `treadle permissions` alone.", _permissions_list_options),
     ("revoke", "have such calls ask for approval again", "Also in runs that are under way.", _permissions_revoke_options),
+    (
+        "test",
+        "judge the calls of kept runs again, by another policy file",
+        "Exits with 1 where a call that was denied or needed approval would be allowed.",
+        policy_test_options,
+    ),
 )
 MEMORY_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list your notes, and those about this project", "The same as `treadle memory` alone.", _memory_list_options),
@@ -523,7 +530,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ("jobs", "list jobs; show, watch, cancel, resume or delete one", "The newest come first.", _jobs_options),
     ("show", "show what happened in a run", "Nested runs are indented.", _show_options),
     ("approve", "approve a call that waits for approval", "`treadle resume` then continues the run.", _approve_options),
-    ("permissions", "list permanent permissions; revoke one", "", _permissions_options),
+    ("permissions", "list permanent permissions; revoke one; test a policy file", "", _permissions_options),
     ("memory", "list, show or delete notes of earlier conversations", "`memory.enabled` has models write some.", _memory_options),
     ("deny", "deny a call that waits for approval", "`treadle resume` then continues the run.", _deny_options),
     (
@@ -546,6 +553,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         _audit_options,
     ),
     ("stats", "show how often tools are called and fail, how long they take and what they cost", "", _stats_options),
+    (
+        "eval",
+        "evaluate agents and assistants: run datasets, or replay kept runs",
+        "`treadle eval FILE` is `treadle eval run FILE`.",
+        eval_options,
+    ),
     ("tool", "list tools, show one, or call one by hand", "", _tool_options),
     ("parse", "parse a model's reply from stdin", "It prints its calls, text and thinking as JSON.", _parse_options),
     ("models", "list kinds of models and local models; download, remove or probe one", "", _models_options),

@@ -53,10 +53,13 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.subcommands: dict[str, tuple[str, CommandParser]] = {}  # what each does, and its parser
+        self.default_action = ""  # the subcommand that is meant where none is typed
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Parse the arguments, including long options with a single dash."""
         words = list(args or ())
+        if self.default_action and (not words or words[0] not in (*self.subcommands, "-h", "--help")):
+            words.insert(0, self.default_action)
         end = words.index("--") if "--" in words else len(words)
         parsed, unknown = super().parse_known_args([*map(self._expand_long_option, words[:end]), *words[end:]], namespace)
         if unknown:  # reported here, by the command that was typed, and not by `treadle` as a whole

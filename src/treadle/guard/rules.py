@@ -19,6 +19,7 @@ Decision = Literal["allow", "ask", "deny"]
 Effects = Effect | Sequence[Effect] | None
 
 _EFFECTS = ("read", "write", "destroy")
+BY_TAINT = "untrusted content"  # what a verdict is by, where untrusted content was read and values are doubtful
 DECISIONS: tuple[Decision, ...] = ("deny", "ask", "allow")  # the first that matches wins
 _SAYS = {"allow": "allows", "ask": "wants a person to approve", "deny": "forbids"}
 _MOST_PLANS = 4096  # remembered tools; more than anyone offers, and a bound where tools come and go
@@ -238,7 +239,7 @@ def ask_if_tainted(verdict: Allow, call: Call, tool: Tool, situation: Situation)
     if doubts is not None and not doubts:
         return verdict
     why = f"Untrusted content was read in this run, so a user must approve {tool.name}."
-    return ask_or_deny(Ask("untrusted content", " ".join((why, *(doubts or ())))), situation)
+    return ask_or_deny(Ask(BY_TAINT, " ".join((why, *(doubts or ())))), situation)
 
 
 def _compile(rule: Rule) -> _CompiledRule:

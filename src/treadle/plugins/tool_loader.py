@@ -20,6 +20,15 @@ def load_tools(specs: Iterable[str], folder: str) -> list[Any]:
     return found
 
 
+def load_object(spec: str, folder: str) -> Any:
+    """Return what `MODULE:NAME` or `FILE.py:NAME` names: an agent, or a function. Modules in the folder can be imported."""
+    place, name = _split_spec(resolve_tool_spec(spec, folder))
+    if not name:
+        raise SettingsError(f"{spec} names no object; write MODULE:NAME or FILE.py:NAME.")
+    _add_to_path(folder)
+    return _get_attribute(_import_module(place), name, spec)
+
+
 def make_spec_absolute(spec: str) -> str:
     """Make a spec independent of the current folder."""
     return resolve_tool_spec(spec, str(Path.cwd()))

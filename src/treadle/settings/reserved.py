@@ -23,6 +23,7 @@ COMMANDS = (
     "fork",
     "audit",
     "stats",
+    "eval",
     "tool",
     "parse",
     "models",

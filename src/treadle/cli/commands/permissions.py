@@ -1,8 +1,9 @@
-"""`treadle permissions`: list what is allowed for always; `treadle permissions revoke ID` has such calls ask again."""
+"""`treadle permissions`: list what is allowed for always, revoke some of it; `test`, in `eval_replay`, judges kept calls again."""
 
 import argparse
 
 from treadle.cli.exit_codes import OK
+from treadle.cli.runner import run_async
 from treadle.cli.ui.render import clean_for_terminal, format_table, format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.grants import Grant
@@ -12,7 +13,11 @@ from treadle.home import open_home
 
 
 def run(args: argparse.Namespace) -> int:
-    """List or revoke grants."""
+    """List or revoke grants, or test a policy file."""
+    if args.action == "test":
+        from treadle.cli.commands.eval_replay import judge_kept_calls
+
+        return run_async(judge_kept_calls(args))
     return _revoke(args) if args.action == "revoke" else _list_grants(args)
 
 

@@ -41,6 +41,15 @@ def read_yaml(text: str) -> Any:
         raise InvalidYaml("It is nested too deeply.") from None
 
 
+def find_item_lines(text: str, key: str) -> list[int]:
+    """Return the line of each item of the list under a key of the document, from 1 on; for messages about one of them."""
+    node = _import_yaml().compose(text, Loader=_make_loader())
+    pairs: list[Any] = node.value if getattr(node, "id", "") == "mapping" else []
+    return [
+        item.start_mark.line + 1 for name, inner in pairs if name.value == key and inner.id == "sequence" for item in inner.value
+    ]
+
+
 def _import_yaml() -> Any:
     try:
         import yaml

@@ -1,0 +1,346 @@
+"""Runs the cases of a dataset: each attempt is a durable run, then checked. Attempts run concurrently, and resume after a kill."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from hashlib import sha256
+from inspect import isawaitable, signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time
+from typing import Any, TypedDict, Unpack, cast
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle.agent.agent import Agent
+from treadle.agent.session import AssistantSession, caller_arguments, result_from_journal
+from treadle.core.entries import Entry, Finished
+from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.seams import Model
+from treadle.engine.engine import new_run_id
+from treadle.engine.setup import Answer, Approval, Approver, Services
+from treadle.evals.checks import CaseRun, check_by_code, check_run, make_attempt
+from treadle.evals.dataset import Case, Dataset, load_dataset
+from treadle.evals.results import Attempt, CaseResult, CheckResult, EvalReport
+from treadle.guard.globs import compile_glob
+from treadle.home import Home, close_home, open_home
+from treadle.plugins.assistant import Host
+from treadle.plugins.assistants import get_assistant
+from treadle.plugins.models import resolve_model
+from treadle.plugins.tool_loader import load_object
+from treadle.stores.blobs import PROCESS_BLOBS
+from treadle.stores.cache import MemoryCache
+from treadle.stores.journal import MemoryJournal
+from treadle.stores.results import MemoryResults
+
+PARALLEL = 4
+DENIAL = "No user is there to approve this call."
+AgentFactory = Callable[..., Agent[Any, Any]]
+OnAttempt = Callable[[Case, Attempt], None]
+
+
+class EvalOptions(Struct, frozen=True):
+    """How cases are run.
+
+    agent         the agent of all cases, or a function that returns it, of the workspace's path if it takes it
+    assistant     the assistant of cases that name neither an agent nor an assistant
+    user          the user on whose behalf they act
+    model         the model in place of the agents' own; assistants need one
+    instructions  the instructions in place of an agent's own; for an assistant they are added to its own
+    policy        the policy in place of the agent's or the assistant's own
+    judge         the model that judges where a rubric names none
+    repeat        how often each case is run
+    parallel      how many runs there are at once
+    home          where runs are kept; None keeps them in memory
+    evaluation    an id that the runs share; runs of this id that exist are continued, and not repeated
+    folder        where workspaces are made; a temporary one by default
+    on_attempt    callback for each attempt as it ends
+    """
+
+    agent: Agent[Any, Any] | AgentFactory | None = None
+    assistant: str = ""
+    user: str = ""
+    model: Model | None = None
+    instructions: str = ""
+    policy: Any = None
+    judge: Model | None = None
+    repeat: int = 1
+    parallel: int = PARALLEL
+    home: Home | None = None
+    evaluation: str = ""
+    folder: Path | None = None
+    on_attempt: OnAttempt | None = None
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """The options of `evaluate`; see there."""
+
+    model: str | Model | None
+    judge: str | Model | None
+    repeat: int
+    parallel: int
+    journal: bool
+    on_attempt: OnAttempt | None
+
+
+async def evaluate(
+    dataset: Dataset | Path | str,
+    agent: Agent[Any, Any] | AgentFactory | None = None,
+    **how: Unpack[EvaluateOptions],
+) -> EvalReport:
+    """Run the cases of a dataset, or of its file, and return the report.
+
+    `agent` is the agent of all cases, or a function that returns one; without it, each case names its own. `model` replaces the
+    agents' own, `judge` judges where a rubric names no model. Each case is run `repeat` times, `parallel` at once. With
+    `journal=True` the runs are kept in the data folder.
+    """
+    model, judge = how.get("model"), how.get("judge")
+    options = EvalOptions(
+        agent=agent,
+        model=None if model is None else resolve_model(model),
+        judge=None if judge is None else resolve_model(judge),
+        repeat=how.get("repeat", 1),
+        parallel=how.get("parallel", PARALLEL),
+        home=open_home() if how.get("journal") else None,
+        on_attempt=how.get("on_attempt"),
+    )
+    return await run_dataset(dataset if isinstance(dataset, Dataset) else load_dataset(dataset), options)
+
+
+def evaluate_sync(
+    dataset: Dataset | Path | str,
+    agent: Agent[Any, Any] | AgentFactory | None = None,
+    **how: Unpack[EvaluateOptions],
+) -> EvalReport:
+    """Call `evaluate` from synchronous code."""
+    return asyncio.run(_evaluate_and_close(dataset, agent, how))
+
+
+async def _evaluate_and_close(
+    dataset: Dataset | Path | str, agent: Agent[Any, Any] | AgentFactory | None, how: EvaluateOptions
+) -> EvalReport:
+    try:
+        return await evaluate(dataset, agent, **how)
+    finally:
+        from treadle.models.http import close_model_connections
+
+        await close_model_connections()
+
+
+async def run_dataset(dataset: Dataset, options: EvalOptions) -> EvalReport:
+    """Run all cases of a dataset. What ends it early cancels the runs that are under way; they can be resumed."""
+    started = time()
+    evaluation = options.evaluation or f"{digest_cases([dataset], '')}-{new_run_id()}"
+    places = asyncio.Semaphore(max(1, options.parallel))
+    services = _make_services(options.home)
+    with TemporaryDirectory(prefix="treadle-evals-") as temporary:
+        runner = _CaseRunner(dataset, options, evaluation, services, options.folder or Path(temporary))
+        numbers = range(1, options.repeat + 1)
+        attempts = await _run_together([_in_turn(places, runner, case, number) for case in dataset.cases for number in numbers])
+    cases = [
+        CaseResult(case.name, tuple(attempts[start * options.repeat : (start + 1) * options.repeat]))
+        for start, case in enumerate(dataset.cases)
+    ]
+    name = "" if options.model is None else options.model.name
+    return EvalReport(dataset.name, name, tuple(cases), evaluation, started, round(time() - started, 3))
+
+
+async def _run_together(work: Sequence[Coroutine[Any, Any, Attempt]]) -> list[Attempt]:
+    """Await all of it. The first error is raised by itself, and cancels the rest."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in work]
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def _in_turn(places: asyncio.Semaphore, runner: "_CaseRunner", case: Case, number: int) -> Attempt:
+    async with places:
+        attempt = await runner.attempt(case, number)
+    if runner.options.on_attempt is not None:
+        runner.options.on_attempt(case, attempt)
+    return attempt
+
+
+def digest_cases(datasets: Sequence[Dataset], model: str) -> str:
+    """Return what an evaluation is recognized by when it is resumed: its cases and its model."""
+    content = msgspec.json.encode([(dataset.name, dataset.cases) for dataset in datasets], enc_hook=repr)
+    return sha256(content + model.encode()).hexdigest()[:8]
+
+
+def _make_services(home: Home | None) -> Services:
+    """Return the stores. What a user has allowed for always, and results from a cache, would make evaluations differ."""
+    if home is not None:
+        return replace(home.services(), grants=None, cache=None)
+    return Services(MemoryJournal(), results=MemoryResults(), blobs=PROCESS_BLOBS)
+
+
+class _CaseRunner:
+    """Runs and checks the attempts of one dataset."""
+
+    def __init__(self, dataset: Dataset, options: EvalOptions, evaluation: str, services: Services, folder: Path) -> None:
+        self.options = options
+        self._dataset = dataset
+        self._evaluation = evaluation
+        self._services = services
+        self._folder = folder
+
+    async def attempt(self, case: Case, number: int) -> Attempt:
+        """Run a case once, or continue the run of an earlier process, and check it."""
+        place = f"{sha256(f'{self._dataset.name}/{case.name}'.encode()).hexdigest()[:10]}-{number}"
+        run_id, workspace = f"eval-{self._evaluation}-{place}", self._folder / place
+        services = replace(self._services, cache=MemoryCache())
+        entries = await self._read(run_id)
+        if entries is None:
+            await asyncio.to_thread(self._make_workspace, case, workspace)
+        try:
+            if entries is None or not has_ended(entries):
+                await self._run(case, run_id, workspace, services, known=entries is not None)
+            run = CaseRun(case, result_from_journal(run_id, await self._read(run_id) or []), workspace)
+            checks = [*check_run(run), *await check_by_code(run, self._dataset.folder), *await self._judge(run, services)]
+        except SettingsError:
+            raise  # of the dataset, the agent or the machine: no case would go on
+        except Exception as error:  # noqa: BLE001 - an agent's own code may raise anything, and the other cases go on
+            reason = f"{type(error).__name__}: {error}"
+            return Attempt(
+                run_id,
+                passed=False,
+                stopped="failed",
+                reason=reason,
+                checks=(CheckResult("stopped", "the run ends", passed=False, detail=reason),),
+            )
+        return make_attempt(run, checks)
+
+    async def _read(self, run_id: str) -> list[Entry] | None:
+        journal = self._services.journal
+        home = self.options.home
+        if journal is None or (home is not None and not home.database.exists()):
+            return None
+        try:
+            return await journal.read(run_id)
+        except RunNotFound:
+            return None
+
+    def _make_workspace(self, case: Case, workspace: Path) -> None:
+        shutil.rmtree(workspace, ignore_errors=True)  # of a process that was killed before its run began
+        if case.workspace:
+            shutil.copytree(self._dataset.folder / case.workspace, workspace, symlinks=True)
+        else:
+            workspace.mkdir(parents=True, mode=0o700)
+
+    async def _run(self, case: Case, run_id: str, workspace: Path, services: Services, *, known: bool) -> None:
+        async with self._open_agent(case, workspace) as (agent, how, session):
+            if known:
+                await agent.resume(run_id, journal=services, **how)
+                return
+            before = () if session is None else await session.begin(run_id, case.prompt)
+            origin = {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
+            history = (*before, *case.history)
+            await agent.run(case.prompt, run_id=run_id, journal=services, history=history, origin=origin, **how)
+
+    @asynccontextmanager
+    async def _open_agent(
+        self, case: Case, workspace: Path
+    ) -> AsyncGenerator[tuple[Agent[Any, Any], dict[str, Any], AssistantSession | None]]:
+        """Yield the agent of a case, the caller as arguments of `run`, and the session where it is that of an assistant."""
+        approver = approve_tools(case.approve)
+        if self.options.agent is None and (case.assistant or (self.options.assistant and not case.agent)):
+            async with open_assistant(case, self.options, workspace, approver) as (session, agent):
+                yield agent, caller_arguments(await session.caller()), session
+            return
+        agent = load_agent(case, self.options, self._dataset.folder, workspace)
+        with agent.override(**agent_changes(self.options, approver)):
+            yield agent, {"user": self.options.user}, None
+
+    async def _judge(self, run: CaseRun, services: Services) -> list[CheckResult]:
+        if run.case.judge is None:
+            return []
+        from treadle.evals.judge_model import judge_answer, judge_run_id  # few cases have one
+
+        kept = await self._read(judge_run_id(run.result.run_id))
+        return [await judge_answer(run, run.case.judge, self.options.judge, services, kept)]
+
+
+def has_ended(entries: Sequence[Entry]) -> bool:
+    """Return whether a run has ended, and not only stopped for now."""
+    finished = entries[-1] if entries else None
+    return isinstance(finished, Finished) and not finished.interrupted
+
+
+def approve_tools(patterns: Sequence[str]) -> Approver:
+    """Return an approver that approves the tools of these globs, and denies all others: no user is there."""
+    globs = [compile_glob(pattern) for pattern in patterns]
+
+    def answer(approval: Approval) -> Answer:
+        if any(glob(approval.name) for glob in globs):
+            return Answer(approved=True, by="eval")
+        return Answer(approved=False, by="eval", reason=DENIAL)
+
+    return answer
+
+
+def load_agent(case: Case, options: EvalOptions, folder: Path, workspace: Path) -> Agent[Any, Any]:
+    """Return the agent of a case, which is one in code."""
+    if options.agent is not None:
+        return make_agent(options.agent, f"The agent of the case {case.name!r}", workspace)
+    if not case.agent:
+        raise SettingsError(f"The case {case.name!r} names no agent: write `agent: FILE.py:NAME` or `assistant: NAME`.")
+    return make_agent(load_object(case.agent, str(folder)), case.agent, workspace)
+
+
+def make_agent(found: object, name: str, workspace: Path) -> Agent[Any, Any]:
+    """Return an agent, or the one that a function returns, which may take the path of the workspace. `name` is for messages."""
+    if callable(found) and not isinstance(found, Agent):
+        found = found(workspace) if signature(found).parameters else found()
+    if not isinstance(found, Agent):
+        raise SettingsError(f"{name} is of type {type(found).__name__}; it has to be an Agent, or a function that returns one.")
+    return cast("Agent[Any, Any]", found)
+
+
+def agent_changes(options: EvalOptions, approver: Approver) -> Any:
+    """Return what an evaluation overrides of an agent."""
+    changes: dict[str, Any] = {"approver": approver}
+    if options.model is not None:
+        changes["model"] = options.model
+    if options.instructions:
+        changes["instructions"] = options.instructions
+    if options.policy is not None:
+        changes["policy"] = options.policy
+    return changes
+
+
+@asynccontextmanager
+async def open_assistant(
+    case: Case, options: EvalOptions, workspace: Path, approver: Approver
+) -> AsyncGenerator[tuple[AssistantSession, Agent[Any, Any]]]:
+    """Yield a session with an assistant and its agent, and close its resources at the end."""
+    model = options.model
+    if model is None:
+        raise SettingsError("An assistant needs a model: name one with -m, or `model=`.")
+
+    async def same() -> Model:
+        return model
+
+    assistant = get_assistant(case.assistant or options.assistant)
+    async with AsyncExitStack() as stack:
+        home = options.home
+        if home is None:
+            home = open_home(stack.enter_context(TemporaryDirectory(prefix="treadle-evals-")))
+            stack.callback(close_home, home)
+        host = Host(home, same, options.user, approver=approver, on_close=lambda close: _push(stack, close), folder=workspace)
+        session = AssistantSession(assistant, host, case.context)
+        more = {} if options.policy is None else {"policy": options.policy}
+        yield session, session.agent(model, instructions=options.instructions, approver=approver, priced=True, **more)
+
+
+def _push(stack: AsyncExitStack, close: Callable[[], object]) -> None:
+    async def closed(*_: object) -> None:
+        closing = close()
+        if isawaitable(closing):
+            await closing
+
+    stack.push_async_exit(closed)
