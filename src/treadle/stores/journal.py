@@ -376,6 +376,8 @@ def _insert(
             "UPDATE runs SET status = ?, updated_at = ?, title = coalesce(nullif(title, ''), ?) WHERE run_id = ?",
             (status, entries[-1].at, _derive_title(entries, hiding.redactor), run_id),
         )
+        if status not in ("open", "waiting"):  # after the update, whose lock a request that comes at this moment waits for
+            connection.execute("DELETE FROM cancel_requests WHERE run_id = ?", (run_id,))
     if any(map(_concerns_waits, entries)):
         from treadle.stores.waits import write_waits  # few runs need it
 

@@ -100,6 +100,10 @@ class FencedJournal:
         """Return all entries of a run."""
         return await self._journal.read(run_id)
 
+    async def children(self, run_id: str) -> list[str]:
+        """Return the ids of the runs nested in this one, at any depth."""
+        return await self._journal.children(run_id)
+
 
 class _CheckedWrite:
     """A write under a lease. A process that was suspended while waiting for it checks that it still holds the lease.

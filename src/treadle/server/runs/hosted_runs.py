@@ -29,6 +29,7 @@ from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.engine.media import read_prompt
 from treadle.engine.setup import Answer
+from treadle.engine.tree import load_run_tree
 from treadle.guard.redaction import Redactor
 from treadle.jobs.store import Jobs
 from treadle.loop.forks import find_message, fork_entries, message_parts
@@ -59,12 +60,14 @@ from treadle.server.runs.schemas import (
 )
 from treadle.server.runs.waking import RunWaker
 from treadle.stores.journal import JournalQuery, RunInfo
+from treadle.workers.run_control import check_failed
 from treadle.workers.run_spec import is_worker_run
 from treadle.workers.submission import requeue_run
 
 RecordAnswer = Callable[[str, Agent[Any, Any] | None], Awaitable[None]]
 
 MAX_RECOVERED = 1_000
+CANCELLING = "cancelling"  # the status of a run that another process has yet to end
 NOT_YOURS = "There is no such run of yours."
 MAX_ATTEMPTS = 5  # times that a run is taken up without anybody asking for it and without coming any further
 
@@ -141,7 +144,9 @@ class HostedRuns:
     async def _recover_run(self, run_id: str) -> None:
         try:
             entries = await read_run_entries(self.home, run_id)
-            if is_server_run(find_opened(entries)) and _count_futile_attempts(entries) < MAX_ATTEMPTS:
+            if is_server_run(find_opened(entries)) and await self.home.cancel_requests.pending([run_id]):
+                await (await load_run_tree(self.home.services(), run_id)).cancel(leased=True)
+            elif is_server_run(find_opened(entries)) and _count_futile_attempts(entries) < MAX_ATTEMPTS:
                 begun = self._origin_of(run_id, entries)
                 await self._start_resumed_turn(run_id, begun, await self._prepare_agent(begun, Requester()), entries, None)
         except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
@@ -398,14 +403,27 @@ class HostedRuns:
 
     # stopping and forking
 
-    async def cancel(self, run_id: str, by: Requester) -> None:
-        """Cancel a run that is active here, or end one that waits for a person."""
+    async def cancel(self, run_id: str, by: Requester) -> str:
+        """Cancel a run: one that is active here or in another process, is queued, or waits. Return its status."""
         await self.settled()
         await read_run_entries(self.home, run_id)
         await self.check_shown(run_id, by)
         async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
-            if not await self.live.cancel(run_id):
-                await Runs(self.home).cancel(run_id)
+            if await self.live.cancel(run_id):
+                return await self._status_of(run_id)
+            status = await Runs(self.home).cancel(run_id)
+            return CANCELLING if status == "open" else status
+
+    async def retry(self, run_id: str, by: Requester) -> RunningTurn | None:
+        """Retry a failed run: here, or for one of workers, by the next free worker."""
+        await self.settled()
+        entries = await read_run_entries(self.home, run_id)
+        await self.check_shown(run_id, by)
+        check_failed(run_id, replay(entries).finished)
+        if is_worker_run(find_opened(entries)):
+            await requeue_run(self.home, run_id)
+            return None
+        return await self.resume(run_id, ResumeRequest(), by)
 
     async def delete(self, run_id: str, by: Requester) -> None:
         """Delete a run that isn't active, with all stored content of it."""

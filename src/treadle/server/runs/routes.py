@@ -152,12 +152,24 @@ class RunsApi:
         return RunStatusView(way.turn.run_id, "open")
 
     @post(
-        "/api/runs/{run_id}/cancel", errors={**NOT_FOUND, 409: "it is over, or isn't under way here"}, returns="how it stands now"
+        "/api/runs/{run_id}/cancel",
+        errors={**NOT_FOUND, 409: "it is over, or a program executes it, which has to cancel it"},
+        returns="how it stands now: `cancelling` where another process has yet to end it",
     )
     async def cancel(self, request: Request, run_id: str) -> RunStatusView:
-        """Cancel a run that is active, or that waits for a person."""
-        await self._runs.cancel(run_id, _requester_of(request))
-        return RunStatusView(run_id, (await self._load_info(run_id)).status)
+        """Cancel a run that is active, here or elsewhere, is queued, or waits."""
+        return RunStatusView(run_id, await self._runs.cancel(run_id, _requester_of(request)))
+
+    @post(
+        "/api/runs/{run_id}/retry",
+        errors={**RESUME_ERRORS, 409: "it hasn't failed, or isn't for this server to go on with"},
+        links=NEXT_OPERATIONS,
+        returns="it goes on by itself",
+    )
+    async def retry(self, request: Request, run_id: str) -> Accepted[RunStatusView] | TurnEvents:
+        """Retry a failed run, from its journal."""
+        way = await self._runs.retry(run_id, _requester_of(request))
+        return RunStatusView(run_id, "queued") if way is None else self._start_response(request, way)
 
     @delete("/api/runs/{run_id}", errors={**NOT_FOUND, 409: "its turn isn't over, or it is a job's"}, returns="it is gone")
     async def delete(self, request: Request, run_id: str) -> None:
