@@ -1,4 +1,4 @@
-"""What is done to a run from another process: cancel, watch, retry, wait, delete, submit twice. The same in a file and in PostgreSQL.
+"""What is done to a run from another process: cancel, watch, retry, wait, delete, submit twice. In a file and in PostgreSQL.
 
 The processes share nothing but the store, so each part here has only that; `Worker` runs in this process, without a command.
 """
@@ -51,7 +51,8 @@ def reply(request):
     said, results = request.history[0].text, sum(message.role == "tools" for message in request.history)
     if results:
         return "All done." if not away else ModelError("The model is away.")
-    return {"send": calls(("send", {"to": "ann"})), "print": calls(("print_all", {})), "pay": calls(("pay", {}))}.get(said, "Hello.")
+    asked = {"send": ("send", {"to": "ann"}), "print": ("print_all", {}), "pay": ("pay", {})}
+    return calls(asked[said]) if said in asked else "Hello."
 
 @tool(effect="write")
 def pay() -> str:

@@ -25,7 +25,7 @@ class JournaledEntry(Struct, frozen=True):
 
 
 class JournalNews(Struct, frozen=True):
-    """Entries that were written since the last look, in order. With `over`, no more will come: the turn is over, and none queued."""
+    """Entries that were written since the last look, in order. With `over`, the turn is over and no other is queued."""
 
     entries: list[JournaledEntry]
     over: bool
