@@ -46,7 +46,7 @@ from treadle.server.runs.events import PersonSaid, to_plain_data
 from treadle.server.runs.journals import find_opened, read_journals, read_run_entries
 from treadle.server.runs.live_turns import LiveTurns, PendingTurn, RunningTurn
 from treadle.server.runs.origin import RunOrigin, is_server_run, load_run_origin
-from treadle.server.runs.recovery import make_home_lock, wait_for_lock
+from treadle.server.runs.recovery import HomeLeaseLock, make_home_lock, wait_for_lock
 from treadle.server.runs.replay import events_from_journal, find_pending_approvals
 from treadle.server.runs.schemas import (
     CallsDecision,
@@ -60,6 +60,7 @@ from treadle.server.runs.schemas import (
 )
 from treadle.server.runs.waking import RunWaker
 from treadle.stores.journal import JournalQuery, RunInfo
+from treadle.stores.queue import RunQueue
 from treadle.workers.run_control import check_failed
 from treadle.workers.run_spec import is_worker_run
 from treadle.workers.submission import requeue_run
@@ -522,6 +523,18 @@ class HostedRuns:
         finished = replay(entries).finished
         is_waiting = finished is not None and finished.stopped == "waiting" and not finished.asleep
         return is_waiting and not find_pending_approvals(journals)
+
+    async def is_elsewhere(self, run_id: str) -> bool:
+        """Whether the turn of a run is executed by another process, or is about to be: by a worker, or by another server."""
+        if self.live.is_under_way(run_id):
+            return False
+        info = await self.home.journal.info(run_id)
+        opened = find_opened(await self.home.journal.read_from(run_id, 0))
+        if is_worker_run(opened):
+            return info.status == "open" or await RunQueue(self.home.database).has(run_id)
+        if info.status != "open" or not is_server_run(opened):
+            return False
+        return isinstance(self._lock, HomeLeaseLock) or not await self._lock.try_now()
 
     async def _root_run(self, run_id: str) -> str:
         """Return the top-level run of a nested one."""

@@ -13,7 +13,9 @@ from treadle.jobs.store import Jobs
 from treadle.routes import EVENTS, Accepted, Created, Returns, delete, get, post, routes_of, wants_events
 from treadle.server.jobs import assistant_job_path
 from treadle.server.runs.events import StreamEvent, mask_pending_approval
+from treadle.server.runs.follow import RunFollower, follow_lines, is_follow_cursor
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
+from treadle.server.runs.journal_stream import EventCursor
 from treadle.server.runs.journals import read_journals
 from treadle.server.runs.live_turns import RunningTurn
 from treadle.server.runs.replay import find_pending_approvals
@@ -38,7 +40,7 @@ from treadle.server.runs.schemas import (
     SentEvent,
     TurnRequest,
 )
-from treadle.server.runs.sse import SseResponse, StreamStart, open_stream, parse_cursor, stream_lines
+from treadle.server.runs.sse import ReplyData, SseResponse, StreamStart, open_stream, parse_cursor, stream_lines
 from treadle.stores.journal import JournalQuery, RunInfo
 from treadle.stores.journal import cursor_of as place_in_list
 
@@ -118,8 +120,20 @@ class RunsApi:
         async def data() -> Any:
             return next(reversed(await self._runs.replies(run_id, _requester_of(request))), None)
 
+        if await self._runs.is_elsewhere(run_id) or (is_follow_cursor(place) and not self._live.is_under_way(run_id)):
+            return await self._follow(request, run_id, place, data)
         start = await open_stream(self._live, run_id, place, data=data)
         return None if start.is_nothing else self._event_stream(request, start)
+
+    async def _follow(self, request: Request, run_id: str, place: EventCursor | None, data: ReplyData) -> Response | None:
+        """Return the events of a run that another process executes; None where the reader has all of them."""
+        follower = RunFollower(self._home, run_id, place, data=data, stopping=request.scope.get("stopping"))
+        looks = follower.looks()
+        first = await anext(looks)
+        if not first and follower.is_over:
+            await looks.aclose()
+            return None
+        return SseResponse(follow_lines(first, looks, self._live.figures))
 
     def _event_stream(self, request: Request, start: StreamStart) -> Response:
         self._live.heed(request.scope.get("stopping"))

@@ -153,7 +153,7 @@ class RunListQuery(Struct, frozen=True):
 class EventStreamQuery(Struct, frozen=True):
     """After which event a stream starts."""
 
-    after: Annotated[str, Meta(description="The id of the last event that was read.", max_length=200)] = ""
+    after: Annotated[str, Meta(description="The id of the last event that was read.", max_length=10_000)] = ""
 
 
 class RunList(Struct, frozen=True):
