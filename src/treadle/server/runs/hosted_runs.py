@@ -43,6 +43,7 @@ from treadle.server.limits import RunLimiter, RunSlot, reserve_slot
 from treadle.server.metrics import ServerMetrics
 from treadle.server.models import ModelCatalog
 from treadle.server.runs.events import PersonSaid, to_plain_data
+from treadle.server.runs.idempotency import check_same_request, digest_request, run_id_of_key, submit_turn
 from treadle.server.runs.journals import find_opened, read_journals, read_run_entries
 from treadle.server.runs.live_turns import LiveTurns, PendingTurn, RunningTurn
 from treadle.server.runs.origin import RunOrigin, is_server_run, load_run_origin
@@ -175,18 +176,37 @@ class HostedRuns:
 
     # turns
 
-    async def begin(self, asked: TurnRequest, by: Requester) -> RunningTurn:
-        """Start a turn: of a new run, or of an existing one."""
+    async def begin(self, asked: TurnRequest, by: Requester, key: str = "") -> RunningTurn | str:
+        """Start a turn: of a new run, or of an existing one.
+
+        Return the id of a run that a worker executes, or that the same request, by its `key`, has begun before.
+        """
         if asked.run_id and asked.call is not None:
             raise HTTPException(422, "A call is made in a run of its own; leave `run_id` out.")
+        if asked.run_id and (key or asked.where != "server"):
+            raise HTTPException(422, "Leave `run_id` out: `where` and an Idempotency-Key are for a new run.")
         if asked.run_id:
             return await self._continue_run(asked, by)
         if asked.assistant not in self._assistants:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
-        begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call)
-        with reserve_slot(by.run_limiter) as place:
-            prompt = _prompt_of(asked)
-            return await self._start_message_turn(new_run_id(), begun, await self._prepare_agent(begun, by), (), prompt, place)
+        run_id, digest = run_id_of_key(key), digest_request(asked) if key else ""
+        if asked.where == "workers":
+            return await submit_turn(self._host, self._models, asked, run_id)
+        begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call, digest)
+        async with self._alone.setdefault(run_id or new_run_id(), asyncio.Lock()):  # the same request may come twice at once
+            if run_id and (entries := await self._find_entries(run_id)):
+                await self.check_shown(run_id, by)
+                check_same_request(entries, digest)
+                return run_id
+            with reserve_slot(by.run_limiter) as place:
+                made, prompt = await self._prepare_agent(begun, by), _prompt_of(asked)
+                return await self._start_message_turn(run_id or new_run_id(), begun, made, (), prompt, place)
+
+    async def _find_entries(self, run_id: str) -> list[Entry]:
+        try:
+            return await read_run_entries(self.home, run_id)
+        except RunNotFound:
+            return []
 
     async def _continue_run(self, asked: TurnRequest, by: Requester) -> RunningTurn:
         await self.settled()

@@ -1,5 +1,6 @@
 """The runs API. `hosted_runs` has the operations, `sse` the event streams."""
 
+import asyncio
 from typing import Annotated, Any
 
 from starlette.exceptions import HTTPException
@@ -15,6 +16,7 @@ from treadle.server.jobs import assistant_job_path
 from treadle.server.runs.events import StreamEvent, mask_pending_approval
 from treadle.server.runs.follow import RunFollower, follow_lines, is_follow_cursor
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
+from treadle.server.runs.idempotency import status_of
 from treadle.server.runs.journal_stream import EventCursor
 from treadle.server.runs.journals import read_journals
 from treadle.server.runs.live_turns import RunningTurn
@@ -36,6 +38,7 @@ from treadle.server.runs.schemas import (
     RunCallDecision,
     RunList,
     RunListQuery,
+    RunQuery,
     RunStatusView,
     SentEvent,
     TurnRequest,
@@ -43,6 +46,8 @@ from treadle.server.runs.schemas import (
 from treadle.server.runs.sse import ReplyData, SseResponse, StreamStart, open_stream, parse_cursor, stream_lines
 from treadle.stores.journal import JournalQuery, RunInfo
 from treadle.stores.journal import cursor_of as place_in_list
+from treadle.workers.dispatcher import wait_for_poll
+from treadle.workers.run_control import wait_for_run
 
 MAX_WAITING = 200  # runs whose approvals are listed
 
@@ -93,18 +98,38 @@ class RunsApi:
             raise RunNotFound(f"There is no run {run_id} here.")
         return await self._home.journal.info(run_id)
 
-    @post("/api/runs", errors=RESUME_ERRORS, links=NEXT_OPERATIONS, returns="it goes on by itself")
+    @post(
+        "/api/runs",
+        errors={**RESUME_ERRORS, 422: "the message is empty, the model isn't offered, or the key was used for another request"},
+        links=NEXT_OPERATIONS,
+        returns="it goes on by itself, or is `queued` for a worker; how it stands, where the same request was sent before",
+        headers={"idempotency-key": "any text; the same request sent again with it begins no other run"},
+    )
     async def begin(self, request: Request, body: TurnRequest) -> Accepted[RunStatusView] | TurnEvents:
         """Send a message to an assistant."""
         _check_text(body.message, body.instructions)
-        return self._start_response(request, await self._runs.begin(body, _requester_of(request)))
+        way = await self._runs.begin(body, _requester_of(request), request.headers.get("idempotency-key", ""))
+        return RunStatusView(way, await status_of(self._home, way)) if isinstance(way, str) else self._start_response(request, way)
 
     @get("/api/runs/{run_id}", errors=NOT_FOUND)
-    async def shown(self, request: Request, run_id: str) -> RunView:
-        """Get a run, with all its entries."""
-        info = await self._load_info(run_id)
+    async def shown(self, request: Request, run_id: str, query: RunQuery) -> RunView:
+        """Get a run, with all its entries; after `wait`, or as soon as it is over or waits."""
+        await self._load_info(run_id)
         await self._runs.check_shown(run_id, _requester_of(request))
+        if query.wait:
+            await self._wait(request, run_id, query.wait)
+        info = await self._load_info(run_id)
         return view_run(info, await read_journals(self._home, run_id), await self._runs.replies(run_id, _requester_of(request)))
+
+    async def _wait(self, request: Request, run_id: str, seconds: float) -> None:
+        """Wait until a run is over or waits, so many seconds at most, or until the server stops."""
+        stopping: asyncio.Event = request.scope.get("stopping") or asyncio.Event()
+        waiting = asyncio.ensure_future(wait_for_run(self._home, run_id, seconds))
+        try:
+            await wait_for_poll(stopping, seconds, [waiting])
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
 
     @get(
         "/api/runs/{run_id}/events",
