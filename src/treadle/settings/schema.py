@@ -361,6 +361,7 @@ KEYS: dict[str, SettingKey] = {
     "worker.per_user": SettingKey("user", "a whole number from 1 up"),
     "worker.per_model": SettingKey("user", "a whole number from 1 up"),
     "worker.per_minute": SettingKey("user", "a whole number from 1 up"),
+    "worker.agents": SettingKey("user", "a list of names of modules"),
     "retention.runs_days": SettingKey("user", "a number above 0"),
     "retention.jobs_days": SettingKey("user", "a number above 0"),
 }

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from treadle.core.entries import Entry, Judged, Returned
 from treadle.home import Home
-from treadle.stores.queue import RunQueue
+from treadle.stores.progress import read_progress
 
 POLL_SECONDS = 0.25  # between two looks at the journal
 
@@ -65,22 +65,17 @@ class _JournalReader:
         self._positions = dict(positions)
 
     async def read(self) -> JournalNews:
-        """Return what was written since the last look.
+        """Return what was written since the last look, up to what that look has counted."""
+        progress = await read_progress(self._home.database, self._run_id)
+        found = {run_id: deque(await self._read_run(run_id, count)) for run_id, count in sorted(progress.counts.items())}
+        return JournalNews(list(_merge(self._run_id, found)), progress.over)
 
-        Whether it is over is asked first: what is written in between is then read, and so is the end of a turn before it counts.
-        The run itself is read before those nested in it, so that a call's result doesn't come without what happened inside.
-        """
-        journal = self._home.journal
-        over = not await RunQueue(self._home.database).has(self._run_id) and (await journal.info(self._run_id)).status != "open"
-        found = {self._run_id: deque(await self._read_run(self._run_id))}
-        for child in await journal.children(self._run_id):
-            found[child] = deque(await self._read_run(child))
-        return JournalNews(list(_merge(self._run_id, found)), over)
-
-    async def _read_run(self, run_id: str) -> list[JournaledEntry]:
+    async def _read_run(self, run_id: str, count: int) -> list[JournaledEntry]:
         position = self._positions.get(run_id, 0)
-        entries = await self._home.journal.read_from(run_id, position)
-        self._positions[run_id] = position + len(entries)
+        if count <= position:
+            return []
+        entries = (await self._home.journal.read_from(run_id, position))[: count - position]
+        self._positions[run_id] = count
         return [JournaledEntry(run_id, number, entry) for number, entry in enumerate(entries, position + 1)]
 
 

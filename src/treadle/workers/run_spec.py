@@ -65,13 +65,14 @@ class RunSpec(Struct, frozen=True):
         module, _, name = self.agent.partition(":")
         if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
             raise SettingsError(f"{self.agent!r} names no agent; write module:name, such as mypkg.app:agent.")
-        if replace(self, agent="", workspace="") != RunSpec():
-            raise SettingsError("An agent of a program has its own model, instructions and rules: leave those of an assistant out.")
+        if replace(self, agent="") != RunSpec():
+            raise SettingsError("An agent of a program has its own model, instructions and rules: leave other options out.")
 
     @property
     def origin(self) -> dict[str, Any]:
         """The origin that is journaled with the run."""
-        return {"face": FACE, **msgspec.to_builtins(self)}
+        kept: dict[str, Any] = {"face": FACE, **msgspec.to_builtins(self)}
+        return kept if self.agent else {name: value for name, value in kept.items() if name != "agent"}
 
 
 def opening_entries(order: RunSpec, message: str, user: str) -> list[Entry]:
