@@ -1,7 +1,8 @@
 """`treadle cancel`, `watch`, `retry` and `wait`: for runs that workers or servers execute, on whichever machine."""
 
 import argparse
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 import msgspec
 
@@ -23,7 +24,7 @@ EXIT_CODES = {"answered": OK, "limit": OK, "waiting": WAITING}
 
 def run(args: argparse.Namespace) -> int:
     """Execute the command."""
-    commands: dict[str, Callable[[argparse.Namespace, Screen], Awaitable[int]]] = {
+    commands: dict[str, Callable[[argparse.Namespace, Screen], Coroutine[Any, Any, int]]] = {
         "cancel": _cancel_runs,
         "retry": _retry_runs,
         "wait": _wait_for_run,
