@@ -14,9 +14,8 @@ from treadle.home import Home
 from treadle.loop.state import replay
 from treadle.stores.journal import RunInfo
 from treadle.stores.leases import FencedJournal
-from treadle.stores.queue import RunQueue
-from treadle.workers.run_spec import is_worker_run
-from treadle.workers.submission import requeue_run
+from treadle.stores.queue import QueuePosition, RunQueue
+from treadle.workers.run_spec import is_worker_run, run_spec_of
 
 CANCEL_SECONDS = 5.0  # for the process that executes a run to end it
 LEASE_SECONDS = 10.0  # for which a run is held while it is ended here
@@ -91,8 +90,10 @@ async def retry_run(home: Home, run_id: str) -> None:
 
     One that is queued already stays so. Raises `RunTaken` for a run that hasn't failed.
     """
-    check_failed(run_id, replay(await home.journal.read(run_id)).finished)
-    await requeue_run(home, run_id)
+    state = replay(await home.journal.read(run_id))
+    check_failed(run_id, state.finished)
+    user = "" if state.opened is None else state.opened.user
+    await RunQueue(home.database).add_once(QueuePosition(run_id, user, run_spec_of(run_id, state.opened).first_model))
 
 
 def check_failed(run_id: str, finished: Finished | None) -> None:

@@ -62,7 +62,7 @@ from treadle.server.runs.schemas import (
 from treadle.server.runs.waking import RunWaker
 from treadle.stores.journal import JournalQuery, RunInfo
 from treadle.stores.queue import RunQueue
-from treadle.workers.run_control import check_failed
+from treadle.workers.run_control import check_failed, retry_run
 from treadle.workers.run_spec import is_worker_run
 from treadle.workers.submission import requeue_run
 
@@ -440,10 +440,10 @@ class HostedRuns:
         await self.settled()
         entries = await read_run_entries(self.home, run_id)
         await self.check_shown(run_id, by)
-        check_failed(run_id, replay(entries).finished)
         if is_worker_run(find_opened(entries)):
-            await requeue_run(self.home, run_id)
+            await retry_run(self.home, run_id)
             return None
+        check_failed(run_id, replay(entries).finished)
         return await self.resume(run_id, ResumeRequest(), by)
 
     async def delete(self, run_id: str, by: Requester) -> None:
@@ -548,8 +548,8 @@ class HostedRuns:
         """Whether the turn of a run is executed by another process, or is about to be: by a worker, or by another server."""
         if self.live.is_under_way(run_id):
             return False
+        opened = find_opened(await read_run_entries(self.home, run_id))
         info = await self.home.journal.info(run_id)
-        opened = find_opened(await self.home.journal.read_from(run_id, 0))
         if is_worker_run(opened):
             return info.status == "open" or await RunQueue(self.home.database).has(run_id)
         if info.status != "open" or not is_server_run(opened):
