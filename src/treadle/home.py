@@ -17,6 +17,7 @@ from treadle.stores.audit import DatabaseAudit
 from treadle.stores.blobs import FOLDER as BLOBS
 from treadle.stores.blobs import FileBlobs
 from treadle.stores.cache import DatabaseCache
+from treadle.stores.cancellation import CancelRequests
 from treadle.stores.database import Database
 from treadle.stores.encryption import Cipher
 from treadle.stores.journal import DatabaseJournal
@@ -46,6 +47,7 @@ class Home(Struct, frozen=True):
     blobs: FileBlobs
     permissions: PermissionFile
     waits: DatabaseWaits
+    cancel_requests: CancelRequests
 
     def services(self, *, audit: bool = True) -> Services:
         """Return the stores as the engine takes them. Blobs are files in the folder, also with PostgreSQL."""
@@ -127,6 +129,7 @@ def _open_cached_home(folder: Path, url: str, person: str = "", cipher: Cipher |
             FileBlobs(path / BLOBS),
             PermissionFile(path / PERMISSIONS_FILE),
             DatabaseWaits(database),
+            CancelRequests(database),
         )
     return _homes[key]
 

@@ -1,10 +1,10 @@
-"""Stored runs, without an agent: approvals, answers, forks, cancellation, deletion, listing.
+"""Stored runs, without an agent: approvals, answers, forks, cancellation, retries, watching, deletion, listing.
 
 Only continuing a run (`Agent.run`, `Agent.resume`) needs its model and tools.
 """
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.calls import Call, Delivery, Settling
@@ -18,6 +18,7 @@ from treadle.guard.redaction import Redactor
 if TYPE_CHECKING:
     from treadle.home import Home
     from treadle.stores.journal import RunInfo
+    from treadle.workers.follow import JournaledEntry
 
 
 class Runs:
@@ -122,13 +123,53 @@ class Runs:
         await fork_run(self._services, run_id, at, forked, self._redactor)
         return forked
 
-    async def cancel(self, run_id: str) -> None:
-        """End the turn of a run that waits for a person: each waiting call gets a result that says it was cancelled.
+    async def cancel(self, run_id: str, *, wait: float = 5.0) -> str:
+        """Cancel a run: one that waits, is queued, or is executed by a worker or a server, on whichever machine. Return its status.
 
-        A run that is active is cancelled in its process: `Agent.cancel`.
+        That is "cancelled", or "open" where the process that executes it hasn't ended it within `wait` seconds; it does as soon
+        as it can. Each call that isn't over gets a result that says it was cancelled, and whether it may have taken effect. A
+        run that a program executes is cancelled in its process: `Agent.cancel`.
         """
         self._check_not_job(run_id)
-        await (await self._read_run_tree(run_id)).cancel()
+        tree = await self._read_run_tree(run_id)
+        if self._home is None:
+            await tree.cancel()
+            return "cancelled"
+        from treadle.workers.run_control import cancel_run  # with the stores, which are slow to import
+
+        return await cancel_run(self._home, run_id, wait=wait, redactor=self._redactor)
+
+    async def retry(self, run_id: str) -> None:
+        """Queue a failed run of workers again: it continues from its journal, so no effect is repeated.
+
+        Raises `RunTaken` where it hasn't failed. A run of a program is retried with `Agent.resume`.
+        """
+        from treadle.workers.run_control import retry_run
+
+        self._check_exists(run_id)
+        await retry_run(self._require_home(), run_id)
+
+    async def wait(self, run_id: str, timeout: float | None = None) -> "RunInfo":  # noqa: ASYNC109 - it returns then
+        """Wait until a run is over, or waits for a person, a time or an event; return how it stands then, or at the timeout."""
+        from treadle.workers.run_control import wait_for_run
+
+        self._check_exists(run_id)
+        return await wait_for_run(self._require_home(), run_id, timeout)
+
+    def watch(self, run_id: str, after: int = 0) -> "AsyncGenerator[JournaledEntry]":
+        """Yield the entries of a run after a position, as its process writes them, until the turn is over.
+
+        That process may be on any machine. To continue after a break, pass the `position` of the last entry.
+        """
+        from treadle.workers.follow import follow_entries
+
+        self._check_exists(run_id)
+        return follow_entries(self._require_home(), run_id, after)
+
+    def _require_home(self) -> "Home":
+        if self._home is None:
+            raise SettingsError("These stores aren't a home's, which workers execute runs in: use Runs(open_home()).")
+        return self._home
 
     async def interrupted_calls(self, run_id: str) -> Sequence[Call]:
         """Return the calls that had begun and have no result, nested runs included: they may have taken effect. Secrets are masked.

@@ -24,7 +24,7 @@ def offered(*words):
 def test_every_command_is_offered_with_what_it_does():
     listed = [name for _, rows in GROUPS for names, _ in rows for name in names.split(", ")]
     assert offered("") == [*listed, "--help", "--version"]
-    assert offered("re") == ["read", "review", "resume", "restore", "retention"]
+    assert offered("re") == ["read", "review", "retry", "resume", "restore", "retention"]
     assert dict(find_candidates(["rea"])) == {"read": "explain a source file or folder"}
 
 

@@ -30,6 +30,7 @@ WITHOUT = {
     "worker": "prints a line for each run until Ctrl-C; `treadle runs --json` has all of them",
 }
 ELSEWHERE = {  # tried in a test of their own
+    **dict.fromkeys(("cancel", "watch", "wait", "retry"), "commands/test_run_control.py"),
     "event": "commands/test_event.py",
     "models pull": "commands/test_models_pull.py",
     "models remove": "commands/test_models_pull.py",

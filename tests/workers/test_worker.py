@@ -33,6 +33,15 @@ def test_what_is_submitted_is_answered(pair):
     assert (opened.user, opened.agent, opened.model) == ("anna", "steps", "stepping:a")
 
 
+def test_a_run_that_another_process_executes_is_cancelled_by_a_command(pair):
+    run_id = pair.submit("1 steps of 600 s")
+    pair.until(lambda: pair.lines("try", run_id))
+    ran = pair.treadle("cancel", run_id)
+    assert (ran.code, ran.out) == (0, f"Cancelled: {run_id}\n"), ran.err
+    pair.until(lambda: f"{run_id} cancelled (" in pair.everything())
+    assert pair.lines("step", run_id) == []
+
+
 def test_two_workers_share_what_there_is_and_each_run_is_carried_out_once(pair):
     runs = pair.submit_many(*[(f"user {number}", f"stepping:{number}", "2 steps of 0.3 s") for number in range(20)])
     pair.until_over(runs)

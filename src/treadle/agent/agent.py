@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 ReturnT = TypeVar("ReturnT")
 ValidatorT = TypeVar("ValidatorT", bound=OutputValidator)
 
+MAX_ENGINES = 64  # of one agent, as far as they are idle: one for each journal
 MOST_IN_MEMORY = 100  # runs without a journal that are over and may be continued
 _background_tasks: set["asyncio.Task[Any]"] = set()  # tasks that go on without a waiting caller
 
@@ -637,6 +638,10 @@ class Agent(Generic[DepsT_contra, OutputT]):
             services = _services_of(journal)
         key = id(services.journal)
         if key not in self._engines or self._engines[key].services.journal is not services.journal:
+            if len(self._engines) >= MAX_ENGINES:  # a worker has a journal for each run
+                oldest = [each for each, engine in self._engines.items() if engine.is_idle][: MAX_ENGINES // 2]
+                for each in oldest:  # the others may be about to begin
+                    del self._engines[each]
             self._engines[key] = Engine(self.setup, services)
         return self._engines[key]
 

@@ -70,7 +70,10 @@ def _run_plugin_command(words: list[str], name: str) -> int:
 
 
 BUILTIN_COMMANDS = frozenset(entry[0] for entry in COMMANDS)
-COMMAND_MODULES = {"approve": "approvals", "deny": "approvals", "settle": "approvals"}  # commands that share a module
+COMMAND_MODULES = {  # commands that share a module
+    **dict.fromkeys(("approve", "deny", "settle"), "approvals"),
+    **dict.fromkeys(("cancel", "retry", "wait", "watch"), "run_control"),
+}
 
 
 def _print_error(error: Exception) -> int:

@@ -178,6 +178,23 @@ def _runs_delete_options(action: CommandParser) -> None:
     action.add_argument("--force", action="store_true", help=words)
 
 
+def _cancel_options(command: CommandParser) -> None:
+    command.add_argument("run", metavar="RUN", nargs="+", help=RUN_ID)
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _watch_options(command: CommandParser) -> None:
+    command.add_argument("run", metavar="RUN", nargs="?", default=LAST, help=f"{RUN_ID} (default: last)")
+    command.add_argument("--after", metavar="ID", default="", help="start after this event, an `id` of --json")
+    command.add_argument("--json", action="store_true", help="print each event as a line of JSON")
+
+
+def _wait_options(command: CommandParser) -> None:
+    command.add_argument("run", metavar="RUN", nargs="?", default=LAST, help=f"{RUN_ID} (default: last)")
+    command.add_argument("--timeout", type=number_from(0), metavar="S", help="seconds to wait at most")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
 def _show_options(command: CommandParser) -> None:
     command.add_argument("run", metavar="RUN", nargs="?", default=LAST, help=f"{RUN_ID} (default: last)")
     command.add_argument("--entries", action="store_true", help="print the journal: one line of JSON for each entry")
@@ -454,7 +471,7 @@ def _limit_option(command: CommandParser) -> None:
 
 RUN_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list stored runs", "The same as `treadle runs` alone.", _runs_list_options),
-    ("cancel", "cancel a run that waits for a user; its pending calls aren't run", "", _runs_one_options),
+    ("cancel", "cancel a run; the same as `treadle cancel`", "", _runs_one_options),
     (
         "delete",
         "delete runs with all their stored content",
@@ -527,6 +544,15 @@ COMMANDS: tuple[CommandEntry, ...] = (
         _resume_options,
     ),
     ("runs", "list stored runs; cancel or delete one", "The newest come first.", _runs_options),
+    (
+        "cancel",
+        "cancel runs: queued, waiting, or executed by a worker or a server",
+        "The process that executes a run ends it within seconds.",
+        _cancel_options,
+    ),
+    ("watch", "show what happens in a run that another process executes", "It ends with the turn.", _watch_options),
+    ("wait", "wait until a run is over, and print its answer", "It also ends when the run waits.", _wait_options),
+    ("retry", "queue failed runs again", "A worker continues each from its journal.", _cancel_options),
     ("jobs", "list jobs; show, watch, cancel, resume or delete one", "The newest come first.", _jobs_options),
     ("show", "show what happened in a run", "Nested runs are indented.", _show_options),
     ("approve", "approve a call that waits for approval", "`treadle resume` then continues the run.", _approve_options),

@@ -35,7 +35,8 @@ GROUPS: tuple[Group, ...] = (
         "runs",
         (
             ("runs, jobs", "list, cancel or delete runs and background jobs"),
-            ("show", "show what happened in a run"),
+            ("cancel, retry", "cancel runs wherever they are, queue failed ones again"),
+            ("show, watch, wait", "show what happened in a run, follow it, wait for its end"),
             ("approve, deny", "answer a call that waits for approval"),
             ("permissions", "list and revoke what is allowed; test a policy file"),
             ("memory", "list, show or delete notes of earlier conversations"),
@@ -57,9 +58,8 @@ GROUPS: tuple[Group, ...] = (
     (
         "team",
         (
-            ("users", "list, add or remove users of the server"),
-            ("submit, worker", "queue a run, or execute queued runs"),
-            ("schedules", "list or remove scheduled runs"),
+            ("users, worker", "list, add or remove users; execute queued runs"),
+            ("submit, schedules", "queue a run for workers; list or remove scheduled runs"),
         ),
     ),
     (

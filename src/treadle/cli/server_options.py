@@ -75,6 +75,7 @@ def submit_options(command: CommandParser) -> None:
     """Add the options of `treadle submit`."""
     command.add_argument("message", nargs="*", metavar="MESSAGE", help="what to ask; piped text is added, and files as @FILE")
     command.add_argument("-a", "--assistant", metavar="NAME", help="whom to ask; `treadle assistants` lists them")
+    command.add_argument("--agent", metavar="MODULE:NAME", help="an agent of your own program, which workers import")
     add_model_options(command.add_argument)
     command.add_argument(
         "-i", "--instructions", metavar="TEXT", help="further instructions for the model; @FILE reads them from a file"
@@ -83,6 +84,8 @@ def submit_options(command: CommandParser) -> None:
     command.add_argument("--user", default="", help="the user on whose behalf to act")
     command.add_argument("--no-person", action="store_true", help="deny calls that need approval")
     command.add_argument("--at", metavar="TIME", help="the earliest start: 2026-11-16T07:00, or 10m, 2h, 1d from now")
+    command.add_argument("--run-id", metavar="ID", default="", help="the run's id; submitted again with it, it is the same run")
+    command.add_argument("--wait", action="store_true", help="wait until it is over, and print its answer")
     command.add_argument("--resume", metavar="RUN", help="queue this run again, after a failure or an approval")
     command.add_argument("--every", metavar="CRON", help="start such a run on a schedule: '0 7 * * *' is every day at seven")
     command.add_argument("--zone", metavar="ZONE", default="UTC", help="the time zone of --every: Europe/Zurich (default: UTC)")
@@ -95,6 +98,8 @@ def worker_options(command: CommandParser) -> None:
     command.add_argument("--at-once", type=integer_from(1), metavar="N", help="concurrent runs (default: worker.at_once, else 4)")
     words = "seconds of silence after which other workers take over its runs (default: worker.lease, else 10)"
     command.add_argument("--lease", type=number_from(0.5), metavar="S", help=words)
+    words = "a module whose agents may be imported and run (default: worker.agents); repeat it for more"
+    command.add_argument("--agents", action="append", metavar="MODULE", help=words)
     command.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
 

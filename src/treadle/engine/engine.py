@@ -103,6 +103,11 @@ class Engine:
             self._keep(run)
             return result
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no run is active here."""
+        return not self._live
+
     def is_active(self, run_id: str) -> bool:
         """Return whether a turn of this run is being carried out here."""
         return run_id in self._tasks

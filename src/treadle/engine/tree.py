@@ -89,18 +89,20 @@ class RunTree:
             approve_covered(run, run.waiting())
             await run.flush()
 
-    async def cancel(self) -> None:
+    async def cancel(self, *, leased: bool = False) -> None:
         """End a turn that waits for a person, in all of its runs; the outermost comes last, so that a crash leaves it waiting.
 
-        A run whose turn isn't over may be active in another process, where a call may be taking effect at this moment.
+        A run whose turn isn't over may be active in another process, where a call may be taking effect at this moment. With
+        `leased`, the caller holds the run's lease: no other process executes it, and it is ended as it stands.
         """
         root = self.check_root()
         finished = root.state.finished
-        if finished is None or finished.stopped != "waiting":
+        if not leased and (finished is None or finished.stopped != "waiting"):
             why = f"is over ({finished.stopped})" if finished else "isn't over: cancel it where it is under way"
             raise RunTaken(f"Run {root.id} {why}; only a run that waits for a person can be cancelled here.")
         for run in reversed(self.runs):
-            if run.state.finished is None or run.state.finished.stopped == "waiting":
+            ended = run.state.finished
+            if ended is None or ended.stopped == "waiting" or (run is root and ended.resumable):
                 run.finish_cancelled()
                 await run.flush()
 

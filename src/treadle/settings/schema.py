@@ -192,13 +192,17 @@ class DatabaseSettings(Struct, frozen=True):
 
 
 class WorkerSettings(Struct, frozen=True):
-    """How many runs a worker executes concurrently, how long its lease lasts, and limits across all workers of a database."""
+    """How many runs a worker executes concurrently, how long its lease lasts, and limits across all workers of a database.
+
+    `agents` are the modules of your own programs whose agents workers may import and run.
+    """
 
     at_once: Annotated[int, Meta(ge=1, le=10_000)] = 4
     lease: Annotated[float, Meta(ge=0.5, le=3600)] = 10
     per_user: Count | None = None
     per_model: Count | None = None
     per_minute: Count | None = None
+    agents: tuple[str, ...] = ()
 
 
 class RetentionSettings(Struct, frozen=True):
@@ -357,6 +361,7 @@ KEYS: dict[str, SettingKey] = {
     "worker.per_user": SettingKey("user", "a whole number from 1 up"),
     "worker.per_model": SettingKey("user", "a whole number from 1 up"),
     "worker.per_minute": SettingKey("user", "a whole number from 1 up"),
+    "worker.agents": SettingKey("user", "a list of names of modules"),
     "retention.runs_days": SettingKey("user", "a number above 0"),
     "retention.jobs_days": SettingKey("user", "a number above 0"),
 }

@@ -77,7 +77,8 @@ def _lost_lease_error(lease: Lease) -> RunTaken:
     return RunTaken(f"Another worker carries run {lease.run_id} on by now, since {lease.holder} was silent; nothing was written.")
 
 
-def _not_found_error(run_id: str) -> RunNotFound:
+def not_found_error(run_id: str) -> RunNotFound:
+    """Return the error for a run that doesn't exist."""
     return RunNotFound(f"There is no run {run_id} here. `treadle runs` lists them.")
 
 
@@ -122,7 +123,7 @@ class MemoryJournal:
             why = f"memory has only the last {self._most} that are over; use journal=True to keep all"
             raise JournalError(f"Run {run_id} is no longer there: {why}.")
         if run_id not in self._runs:
-            raise _not_found_error(run_id)
+            raise not_found_error(run_id)
         return list(self._runs[run_id])
 
     async def read_from(self, run_id: str, position: int) -> list[Entry]:
@@ -204,7 +205,7 @@ class DatabaseJournal:
         query = "SELECT lines FROM entries WHERE run_id = ? ORDER BY position"
         writes = await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())
         if not writes:
-            raise _not_found_error(run_id)
+            raise not_found_error(run_id)
         return decode_lines(self._database.cipher, run_id, writes)
 
     async def read_from(self, run_id: str, position: int) -> list[Entry]:
@@ -262,7 +263,7 @@ class DatabaseJournal:
         """Return the list entry of one run."""
         rows = await self._database.submit(lambda connection: connection.execute(f"{_INFO} WHERE run_id = ?", (run_id,)).fetchall())
         if not rows:
-            raise _not_found_error(run_id)
+            raise not_found_error(run_id)
         return RunInfo(*rows[0])
 
 
@@ -376,6 +377,8 @@ def _insert(
             "UPDATE runs SET status = ?, updated_at = ?, title = coalesce(nullif(title, ''), ?) WHERE run_id = ?",
             (status, entries[-1].at, _derive_title(entries, hiding.redactor), run_id),
         )
+        if status not in ("open", "waiting"):  # after the update, whose lock a request that comes at this moment waits for
+            connection.execute("DELETE FROM cancel_requests WHERE run_id = ?", (run_id,))
     if any(map(_concerns_waits, entries)):
         from treadle.stores.waits import write_waits  # few runs need it
 

@@ -40,6 +40,7 @@ class Leases:
             f" SET holder = excluded.holder, token = leases.token + 1, until = excluded.until WHERE leases.until <= {now}"
         )
         self._renew = f"UPDATE leases SET until = {now} + ? WHERE run_id = ? AND token = ? AND holder <> ''"  # noqa: S608
+        self._held = f"SELECT 1 FROM leases WHERE run_id = ? AND holder <> '' AND until > {now}"  # noqa: S608
         self._expired = f"SELECT run_id FROM leases WHERE holder <> '' AND until <= {now} ORDER BY until, run_id"  # noqa: S608
 
     async def take(self, run_id: str, holder: str, seconds: float) -> Lease | None:
@@ -62,6 +63,10 @@ class Leases:
         """Release the lease at once. Does nothing where it isn't held any more."""
         query = "UPDATE leases SET holder = '', until = 0 WHERE run_id = ? AND token = ?"
         await self._database.submit(lambda connection: connection.execute(query, (lease.run_id, lease.token)).rowcount)
+
+    async def is_held(self, run_id: str) -> bool:
+        """Return whether a worker has a lease on a run that hasn't expired."""
+        return await self._database.submit(lambda connection: connection.execute(self._held, (run_id,)).fetchone()) is not None
 
     async def expired(self) -> list[str]:
         """Return the runs whose leases have expired, the longest first; not those that were released."""
@@ -99,6 +104,10 @@ class FencedJournal:
     async def read(self, run_id: str) -> list[Entry]:
         """Return all entries of a run."""
         return await self._journal.read(run_id)
+
+    async def children(self, run_id: str) -> list[str]:
+        """Return the ids of the runs nested in this one, at any depth."""
+        return await self._journal.children(run_id)
 
 
 class _CheckedWrite:

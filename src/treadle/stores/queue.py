@@ -176,6 +176,16 @@ class RunQueue:
         query = "UPDATE queue SET state = 'waiting', again = 0, at = ? WHERE run_id = ? AND turn = ?"
         connection.execute(query, (self._time(connection) + after, sent.run_id, sent.turn))
 
+    async def has(self, run_id: str) -> bool:
+        """Return whether a run is in the queue, or is executed by a worker."""
+        query = "SELECT 1 FROM queue WHERE run_id = ?"
+        return await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchone()) is not None
+
+    async def remove(self, run_id: str) -> None:
+        """Take a run out of the queue, whatever its state; a worker that was about to begin it finds that it is gone."""
+        query = "DELETE FROM queue WHERE run_id = ?"
+        await self._database.submit(lambda connection: connection.execute(query, (run_id,)))
+
     async def time(self) -> float:
         """Return the database's time in seconds since 1970."""
         return await self._database.submit(self._time)

@@ -27,11 +27,15 @@ class RunExecutor(Protocol):
 
 
 class WorkerOptions(Struct, frozen=True):
-    """Options of a worker: how many runs it executes concurrently, how long a lease lasts, and limits across all workers."""
+    """Options of a worker: how many runs it executes concurrently, how long a lease lasts, and limits across all workers.
+
+    `agents` are the modules whose agents it may import and run.
+    """
 
     at_once: int = 4
     lease: float = 10.0
     ceilings: RunCeilings = RunCeilings()
+    agents: tuple[str, ...] = ()
 
     @property
     def pause(self) -> float:

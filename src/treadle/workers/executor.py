@@ -18,7 +18,9 @@ from treadle.core.errors import JournalError, RunTaken
 from treadle.core.log import log
 from treadle.home import Home
 from treadle.loop.state import replay
+from treadle.stores.cancellation import CancelWatch
 from treadle.stores.leases import FencedJournal, Lease, Leases
+from treadle.workers.run_control import end_cancelled
 from treadle.workers.run_spec import WorkerModels, open_agent, run_spec_of
 
 RENEWALS = 3  # in the time of a lease
@@ -44,9 +46,12 @@ class AdvanceResult(Struct, frozen=True):
     asleep: bool = False
 
 
-async def advance_run(home: Home, lease: Lease, models: WorkerModels) -> AdvanceResult:
-    """Advance a run while renewing its lease. When cancelled, the run is left as after a crash."""
-    carrying = asyncio.ensure_future(_advance_fenced(home, lease, models))
+async def advance_run(home: Home, lease: Lease, models: WorkerModels, watch: CancelWatch | None = None) -> AdvanceResult:
+    """Advance a run while renewing its lease. When the task is cancelled, the run is left as after a crash.
+
+    When a cancellation of the run is requested, from any process, it ends.
+    """
+    carrying = asyncio.ensure_future(_advance_fenced(home, lease, models, watch or CancelWatch(home.cancel_requests)))
     keeping = asyncio.ensure_future(_renew_lease(home.leases, lease))
     try:
         await asyncio.wait([carrying, keeping], return_when=asyncio.FIRST_COMPLETED)
@@ -71,18 +76,18 @@ async def _renew_lease(leases: Leases, lease: Lease) -> None:
             log.warning("The lease on run %s couldn't be renewed: %s", lease.run_id, error)
 
 
-async def _advance_fenced(home: Home, lease: Lease, models: WorkerModels) -> AdvanceResult:
+async def _advance_fenced(home: Home, lease: Lease, models: WorkerModels, watch: CancelWatch) -> AdvanceResult:
     try:
-        return await _try_advance(home, FencedJournal(home.journal, lease), lease.run_id, models)
+        return await _try_advance(home, FencedJournal(home.journal, lease), lease.run_id, models, watch)
     except RunTaken as error:
         return AdvanceResult("fenced", str(error))
     except JournalError as error:
         return AdvanceResult("left", str(error))
 
 
-async def _try_advance(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels) -> AdvanceResult:
+async def _try_advance(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels, watch: CancelWatch) -> AdvanceResult:
     try:
-        return await _resume_run(home, journal, run_id, models)
+        return await _resume_run(home, journal, run_id, models, watch)
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the run has to say why it doesn't go on
@@ -90,17 +95,26 @@ async def _try_advance(home: Home, journal: FencedJournal, run_id: str, models: 
         return await _record_failure(journal, run_id, f"It couldn't be carried on: {error}")
 
 
-async def _resume_run(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels) -> AdvanceResult:
+async def _resume_run(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels, watch: CancelWatch) -> AdvanceResult:
+    if await home.cancel_requests.pending([run_id]):
+        return await _end_cancelled(home, journal, run_id)
     entries = await journal.read(run_id)
     opened = replay(entries).opened
     if count_futile_attempts(entries) >= MAX_ATTEMPTS:
         return await _record_failure(journal, run_id, f"It was taken up {MAX_ATTEMPTS} times without coming any further.")
     order = run_spec_of(run_id, opened)
     user = "" if opened is None else opened.user
-    async with open_agent(order, home, user, models) as agent:
+    async with open_agent(order, home, user, models) as agent, watch.watching(run_id, lambda: agent.cancel(run_id)):
         kept = replace(home.services(), journal=journal)
         result = await agent.resume(run_id, journal=kept, user=user)
+    if result.stopped == "waiting" and await home.cancel_requests.pending([run_id]):
+        return await _end_cancelled(home, journal, run_id)
     return AdvanceResult(result.stopped, result.reason, result.stopped == "waiting" and not result.approvals)
+
+
+async def _end_cancelled(home: Home, journal: FencedJournal, run_id: str) -> AdvanceResult:
+    await end_cancelled(home, journal, run_id)
+    return AdvanceResult("cancelled")
 
 
 def count_futile_attempts(entries: Sequence[Entry]) -> int:

@@ -1,19 +1,22 @@
-"""The specification of a run for workers: which assistant, with which model.
+"""The specification of a run for workers: which assistant with which model, or which agent of a program.
 
 Stored with the run (`Opened.origin`) and in schedules.
 
 Any worker makes the same agent of it. It contains no keys: those are in the environment of each worker.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
+from importlib import import_module
 from inspect import isawaitable
+from operator import attrgetter
 from pathlib import Path
 from time import time
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.core.entries import Entry, Opened, Said
@@ -32,25 +35,44 @@ FACE = "worker"
 class RunSpec(Struct, frozen=True):
     """A run's specification. `workspace` is its working folder, which has to exist on every machine where it is used.
 
-    Where it isn't `attended`, no approvals are requested: calls that need approval are denied.
+    Where it isn't `attended`, no approvals are requested: calls that need approval are denied. `agent` is an agent of a program,
+    "module:name", instead of an assistant; it has its own model and rules.
     """
 
-    assistant: str
-    model: str
+    assistant: str = ""
+    model: str = ""
     base_url: str = ""
     instructions: str = ""
     workspace: str = ""
     attended: bool = True
+    agent: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the assistant or the agent."""
+        return self.assistant or self.agent
 
     @property
     def first_model(self) -> str:
-        """The name of the first model of the fallback."""
-        return split_model_names(self.model)[0]
+        """The name of the first model of the fallback; empty for an agent, which has its own."""
+        return split_model_names(self.model)[0] if self.model else ""
+
+    def check(self) -> None:
+        """Raise with a sentence where there is no such assistant, or an agent is combined with options that it has itself."""
+        if not self.agent:
+            get_assistant(self.assistant)
+            return
+        module, _, name = self.agent.partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+            raise SettingsError(f"{self.agent!r} names no agent; write module:name, such as mypkg.app:agent.")
+        if replace(self, agent="") != RunSpec():
+            raise SettingsError("An agent of a program has its own model, instructions and rules: leave other options out.")
 
     @property
     def origin(self) -> dict[str, Any]:
         """The origin that is journaled with the run."""
-        return {"face": FACE, **msgspec.to_builtins(self)}
+        kept: dict[str, Any] = {"face": FACE, **msgspec.to_builtins(self)}
+        return kept if self.agent else {name: value for name, value in kept.items() if name != "agent"}
 
 
 def opening_entries(order: RunSpec, message: str, user: str) -> list[Entry]:
@@ -58,7 +80,7 @@ def opening_entries(order: RunSpec, message: str, user: str) -> list[Entry]:
     if not message.strip():
         raise BadPrompt("The message is empty; say what you want.")
     now = time()
-    opened = Opened(agent=order.assistant, model=order.first_model, user=user, origin=order.origin, at=now)
+    opened = Opened(agent=order.name, model=order.first_model, user=user, origin=order.origin, at=now)
     return [opened, Said(text=repair_surrogates(message), at=now)]
 
 
@@ -80,9 +102,10 @@ def run_spec_of(run_id: str, opened: Opened | None) -> RunSpec:
 
 
 class WorkerModels:
-    """The models of a worker, each created once: one may be large."""
+    """The models of a worker, each created once: one may be large. `modules` are those whose agents it may import."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Collection[str] = ()) -> None:
+        self._modules = modules
         self._made: dict[tuple[str, str], Model] = {}
 
     def named(self, order: RunSpec) -> Model:
@@ -92,10 +115,29 @@ class WorkerModels:
             self._made[key] = model_at(*key)
         return self._made[key]
 
+    def agent(self, name: str) -> Agent[Any, Any]:
+        """Return an agent of a program, "module:name". Raises with a sentence where this worker can't or may not import it."""
+        module, _, attribute = name.partition(":")
+        if module not in self._modules:
+            raise SettingsError(
+                f"this worker doesn't import {module!r}; its administrator allows that with"
+                f' `agents = ["{module}"]` in [worker], or with `treadle worker --agents {module}`'
+            )
+        try:
+            found = attrgetter(attribute)(import_module(module))
+        except Exception as error:
+            raise SettingsError(f"this worker can't import the agent {name} ({type(error).__name__}: {error})") from error
+        if not isinstance(found, Agent):
+            raise SettingsError(f"{name} isn't an agent")
+        return found  # pyright: ignore[reportUnknownVariableType]  # of any types
+
 
 @asynccontextmanager
 async def open_agent(order: RunSpec, home: Home, user: str, models: WorkerModels) -> AsyncGenerator[Agent[Any, Any]]:
     """Yield the assistant as an agent, and close its resources at the end. Approvals aren't answered here: a run waits for them."""
+    if order.agent:
+        yield models.agent(order.agent)
+        return
     made, model, opened = get_assistant(order.assistant), models.named(order), list[Callable[[], object]]()
 
     async def same() -> Model:

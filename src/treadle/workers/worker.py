@@ -11,6 +11,7 @@ from treadle.core.log import log
 from treadle.home import Home
 from treadle.loop.state import replay
 from treadle.settings.loader import user_settings
+from treadle.stores.cancellation import CancelWatch
 from treadle.stores.leases import Lease
 from treadle.stores.queue import DispatchedRun, QueuePosition, RunCeilings, RunQueue
 from treadle.stores.schedules import Schedules
@@ -40,7 +41,8 @@ OUTCOME_TEXTS = {
 def load_worker_options() -> WorkerOptions:
     """Return the user's settings for workers."""
     said = user_settings().worker
-    return WorkerOptions(said.at_once, said.lease, RunCeilings(said.per_user, said.per_model, said.per_minute))
+    ceilings = RunCeilings(said.per_user, said.per_model, said.per_minute)
+    return WorkerOptions(said.at_once, said.lease, ceilings, said.agents)
 
 
 def new_worker_id() -> str:
@@ -70,7 +72,8 @@ class Worker:
         self._queue = RunQueue(home.database)
         self._schedules = Schedules(home.database, self._queue)
         self._dispatcher = dispatcher or make_dispatcher(home, self._queue, terms, self.holder)
-        self._models = WorkerModels()
+        self._models = WorkerModels(terms.agents)
+        self._cancel_watch = CancelWatch(home.cancel_requests)
         self._waking = DueRuns(home, self._queue)
 
     async def work(self, stop: asyncio.Event) -> None:
@@ -123,7 +126,7 @@ class Worker:
     async def _execute_leased(self, lease: Lease, sent: DispatchedRun) -> None:
         began = monotonic()
         try:
-            done = await advance_run(self._home, lease, self._models)
+            done = await advance_run(self._home, lease, self._models, self._cancel_watch)
             await self._report(sent, done)  # before the lease is given up, or it would look as if it had been left behind
         except asyncio.CancelledError:
             await self._home.leases.give_up(lease)

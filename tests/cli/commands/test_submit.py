@@ -94,7 +94,10 @@ def test_schedules_are_made_listed_and_removed(stage):
         (("-a", "steps"), "The prompt is empty"),
         (("-a", "steps", "hello", "--at", "noon"), "'noon' isn't a time"),
         (("-a", "steps", "hello", "--every", "daily"), "'daily' is no cron expression"),
-        (("-a", "steps", "hello", "--every", "0 7 * * *", "--at", "1h"), "--every says when: leave --at out."),
+        (("-a", "steps", "hello", "--every", "0 7 * * *", "--at", "1h"), "--every says when: leave --at and --wait out."),
+        (("--agent", "a:b", "-i", "Be brief.", "hello"), "--agent has its own model"),
+        (("--agent", "no agent", "hello"), "'no agent' names no agent; write module:name"),
+        (("-a", "steps", "hello", "--run-id", "r1", "--every", "0 7 * * *"), "--run-id is for a new run"),
         (("--resume", "r1", "hello"), "--resume continues a run as it was submitted"),
     ],
 )

@@ -6,8 +6,10 @@ import pytest
 
 from server.running import Serving
 from server.runs.asking import Echo, rivers, with_server
+from treadle.errors import ModelRefused
 from treadle.home import close_home, open_home
-from treadle.stores.queue import RunQueue
+from treadle.stores.queue import RunCeilings, RunQueue
+from treadle.testing import Scripted
 from treadle.workers.executor import advance_run
 from treadle.workers.run_spec import RunSpec, WorkerModels, opening_entries
 from working import installed
@@ -74,3 +76,80 @@ def test_one_that_was_answered_and_never_queued_is_queued_when_it_is_answered_ag
     with Serving(tmp_path, [rivers()], Echo()) as server:
         assert with_server(server, work) == [202, 202]
     assert asyncio.run(RunQueue(home.database).size()) == (1, 0)
+
+
+# submitted here
+
+
+class Named(Echo):
+    name = "stepping:a"
+
+
+BODY = {"assistant": "steps", "message": "1 steps of 0.01 s", "where": "workers"}
+
+
+def steps_assistant():
+    from stepping_package import steps  # pyright: ignore[reportMissingImports]  # installed by the fixture
+
+    return steps
+
+
+async def post(asking, body, key=""):
+    headers = {"content-type": "application/json", **({"idempotency-key": key} if key else {})}
+    async with asking._session.post(f"{asking.url}/api/runs", json=body, headers=headers) as answer:
+        return answer.status, await answer.json()
+
+
+def test_a_run_is_submitted_to_workers_once_however_often_it_is_sent_and_waited_for(home, tmp_path):
+    async def work(ask):
+        first, again = await post(ask, BODY, "invoice 7"), await post(ask, BODY, "invoice 7")
+        other, refused = await post(ask, BODY), await post(ask, {**BODY, "message": "buy"}, "invoice 7")
+        run_id = first[1]["run_id"]
+        waiting = asyncio.create_task(ask("GET", f"/api/runs/{run_id}?wait=60"))
+        early = await ask("GET", f"/api/runs/{run_id}?wait=0.01")
+        await RunQueue(home.database).admit(RunCeilings(), 1)
+        lease = await home.leases.take(run_id, "me", 30)
+        await advance_run(home, lease, WorkerModels())
+        await home.leases.give_up(lease)
+        await RunQueue(home.database).remove(run_id)
+        return first, again, other, refused, early, await waiting, await post(ask, BODY, "invoice 7")
+
+    with Serving(tmp_path, [rivers(), steps_assistant()], Named()) as server:
+        first, again, other, refused, early, waited, last = with_server(server, work)
+    assert (first[0], first[1]["status"], again) == (202, "queued", first)
+    assert other[1]["run_id"] != first[1]["run_id"]
+    assert (refused[0], "was used for another request" in refused[1]["error"]) == (422, True)
+    assert (early[1]["run"]["status"], waited[1]["run"]["status"]) == ("open", "answered")
+    assert last == (202, {"run_id": first[1]["run_id"], "status": "answered"})
+
+
+def test_a_run_of_the_server_is_begun_once_by_its_key(tmp_path):
+    body = {"assistant": "rivers", "message": "How deep?"}
+
+    async def work(ask):
+        first, second = await asyncio.gather(post(ask, body, "k"), post(ask, body, "k"))
+        await ask.ended(first[1]["run_id"])
+        runs = await ask("GET", "/api/runs")
+        refused = [
+            await post(ask, {**body, "message": "How wide?"}, "k"),
+            await post(ask, body, "k" * 256),
+            await post(ask, {**body, "run_id": first[1]["run_id"]}, "k"),
+            await post(ask, {**BODY, "assistant": "rivers", "context": {"a": 1}}),
+        ]
+        return first, second, len(runs[1]["runs"]), refused
+
+    with Serving(tmp_path, [rivers()], Echo()) as server:
+        first, second, runs, refused = with_server(server, work)
+    assert (first[0], first[1]["run_id"], runs) == (202, second[1]["run_id"], 1)
+    assert [status for status, _ in refused] == [422] * 4
+
+
+def test_a_failed_run_of_the_server_is_retried_there(tmp_path):
+    async def work(ask):
+        _, said = await ask("POST", "/api/runs", {"assistant": "rivers", "message": "How deep?"})
+        await ask.ended(said["run_id"], "failed")
+        retried = await ask("POST", f"/api/runs/{said['run_id']}/retry")
+        return retried[0], (await ask.ended(said["run_id"]))["run"]["status"]
+
+    with Serving(tmp_path, [rivers()], Scripted(ModelRefused("Not now."), "Four metres.")) as server:
+        assert with_server(server, work) == (202, "answered")

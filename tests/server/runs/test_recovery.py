@@ -6,6 +6,7 @@ import pytest
 
 from server.running import Serving, host
 from server.runs.asking import Echo, rivers, with_server
+from treadle import Runs
 from treadle.core.entries import Opened, Resumed, Said
 from treadle.core.errors import JournalError
 from treadle.home import close_home, open_home
@@ -140,6 +141,18 @@ def test_runs_that_were_begun_here_and_are_open_are_taken_up_and_no_others(tmp_p
         return events[-1].data["message"], {run["run_id"]: run["status"] for run in (await ask("GET", "/api/runs"))[1]["runs"]}
 
     assert served(tmp_path, work) == ("Hello there", {"ours": "answered", "theirs": "open", "gone": "open", "vain": "open"})
+
+
+def test_one_that_is_to_be_cancelled_is_ended_and_not_taken_up(tmp_path):
+    left(tmp_path, ours=[Opened(agent="rivers", origin=OURS), Said(text="Hello there")])
+    home = open_home(tmp_path / "data")
+    assert asyncio.run(Runs(home).cancel("ours", wait=0)) == "open"  # no server runs that could
+    close_home(home)
+
+    async def work(ask):
+        return [(await ask.events("/api/runs/ours/events"))[-1].data["stopped"], await ask("POST", "/api/runs/ours/cancel")]
+
+    assert served(tmp_path, work) == ["cancelled", (200, {"run_id": "ours", "status": "cancelled"})]
 
 
 def test_one_that_was_taken_up_in_vain_can_still_be_resumed_by_a_person(tmp_path):

@@ -43,8 +43,9 @@ def _to_row(info: RunInfo) -> tuple[str, ...]:
 
 async def _cancel_run(args: argparse.Namespace) -> int:
     args.run = await resolve_run_id(args.run)
-    await Runs(home_of_run(args.run)).cancel(args.run)
-    Screen().line(to_terminal_json({"cancelled": args.run}) if args.json else f"Cancelled: {args.run}")
+    status = await Runs(home_of_run(args.run)).cancel(args.run)
+    done = "cancelling" if status == "open" else "cancelled"
+    Screen().line(to_terminal_json({done: args.run}) if args.json else f"{done.capitalize()}: {args.run}")
     return OK
 
 

@@ -40,7 +40,12 @@ async def _run_worker(args: argparse.Namespace, screen: Screen) -> int:
 def _load_terms(args: argparse.Namespace) -> WorkerOptions:
     """Return the configured terms, overridden by typed options."""
     settled = load_worker_options()
-    return replace(settled, at_once=args.at_once or settled.at_once, lease=args.lease or settled.lease)
+    return replace(
+        settled,
+        at_once=args.at_once or settled.at_once,
+        lease=args.lease or settled.lease,
+        agents=tuple(args.agents or settled.agents),
+    )
 
 
 def _stop(stop: asyncio.Event, screen: Screen, loop: asyncio.AbstractEventLoop) -> None:

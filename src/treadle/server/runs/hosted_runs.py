@@ -29,6 +29,7 @@ from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.engine.media import read_prompt
 from treadle.engine.setup import Answer
+from treadle.engine.tree import load_run_tree
 from treadle.guard.redaction import Redactor
 from treadle.jobs.store import Jobs
 from treadle.loop.forks import find_message, fork_entries, message_parts
@@ -42,10 +43,11 @@ from treadle.server.limits import RunLimiter, RunSlot, reserve_slot
 from treadle.server.metrics import ServerMetrics
 from treadle.server.models import ModelCatalog
 from treadle.server.runs.events import PersonSaid, to_plain_data
+from treadle.server.runs.idempotency import check_same_request, digest_request, run_id_of_key, submit_turn
 from treadle.server.runs.journals import find_opened, read_journals, read_run_entries
 from treadle.server.runs.live_turns import LiveTurns, PendingTurn, RunningTurn
 from treadle.server.runs.origin import RunOrigin, is_server_run, load_run_origin
-from treadle.server.runs.recovery import make_home_lock, wait_for_lock
+from treadle.server.runs.recovery import HomeLeaseLock, make_home_lock, wait_for_lock
 from treadle.server.runs.replay import events_from_journal, find_pending_approvals
 from treadle.server.runs.schemas import (
     CallsDecision,
@@ -59,12 +61,15 @@ from treadle.server.runs.schemas import (
 )
 from treadle.server.runs.waking import RunWaker
 from treadle.stores.journal import JournalQuery, RunInfo
+from treadle.stores.queue import RunQueue
+from treadle.workers.run_control import check_failed, retry_run
 from treadle.workers.run_spec import is_worker_run
 from treadle.workers.submission import requeue_run
 
 RecordAnswer = Callable[[str, Agent[Any, Any] | None], Awaitable[None]]
 
 MAX_RECOVERED = 1_000
+CANCELLING = "cancelling"  # the status of a run that another process has yet to end
 NOT_YOURS = "There is no such run of yours."
 MAX_ATTEMPTS = 5  # times that a run is taken up without anybody asking for it and without coming any further
 
@@ -141,7 +146,9 @@ class HostedRuns:
     async def _recover_run(self, run_id: str) -> None:
         try:
             entries = await read_run_entries(self.home, run_id)
-            if is_server_run(find_opened(entries)) and _count_futile_attempts(entries) < MAX_ATTEMPTS:
+            if is_server_run(find_opened(entries)) and await self.home.cancel_requests.pending([run_id]):
+                await (await load_run_tree(self.home.services(), run_id)).cancel(leased=True)
+            elif is_server_run(find_opened(entries)) and _count_futile_attempts(entries) < MAX_ATTEMPTS:
                 begun = self._origin_of(run_id, entries)
                 await self._start_resumed_turn(run_id, begun, await self._prepare_agent(begun, Requester()), entries, None)
         except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
@@ -169,18 +176,37 @@ class HostedRuns:
 
     # turns
 
-    async def begin(self, asked: TurnRequest, by: Requester) -> RunningTurn:
-        """Start a turn: of a new run, or of an existing one."""
+    async def begin(self, asked: TurnRequest, by: Requester, key: str = "") -> RunningTurn | str:
+        """Start a turn: of a new run, or of an existing one.
+
+        Return the id of a run that a worker executes, or that the same request, by its `key`, has begun before.
+        """
         if asked.run_id and asked.call is not None:
             raise HTTPException(422, "A call is made in a run of its own; leave `run_id` out.")
+        if asked.run_id and (key or asked.where != "server"):
+            raise HTTPException(422, "Leave `run_id` out: `where` and an Idempotency-Key are for a new run.")
         if asked.run_id:
             return await self._continue_run(asked, by)
         if asked.assistant not in self._assistants:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
-        begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call)
-        with reserve_slot(by.run_limiter) as place:
-            prompt = _prompt_of(asked)
-            return await self._start_message_turn(new_run_id(), begun, await self._prepare_agent(begun, by), (), prompt, place)
+        run_id, digest = run_id_of_key(key), digest_request(asked) if key else ""
+        if asked.where == "workers":
+            return await submit_turn(self._host, self._models, asked, run_id)
+        begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call, digest)
+        async with self._alone.setdefault(run_id or new_run_id(), asyncio.Lock()):  # the same request may come twice at once
+            if run_id and (entries := await self._find_entries(run_id)):
+                await self.check_shown(run_id, by)
+                check_same_request(entries, digest)
+                return run_id
+            with reserve_slot(by.run_limiter) as place:
+                made, prompt = await self._prepare_agent(begun, by), _prompt_of(asked)
+                return await self._start_message_turn(run_id or new_run_id(), begun, made, (), prompt, place)
+
+    async def _find_entries(self, run_id: str) -> list[Entry]:
+        try:
+            return await read_run_entries(self.home, run_id)
+        except RunNotFound:
+            return []
 
     async def _continue_run(self, asked: TurnRequest, by: Requester) -> RunningTurn:
         await self.settled()
@@ -398,14 +424,27 @@ class HostedRuns:
 
     # stopping and forking
 
-    async def cancel(self, run_id: str, by: Requester) -> None:
-        """Cancel a run that is active here, or end one that waits for a person."""
+    async def cancel(self, run_id: str, by: Requester) -> str:
+        """Cancel a run: one that is active here or in another process, is queued, or waits. Return its status."""
         await self.settled()
         await read_run_entries(self.home, run_id)
         await self.check_shown(run_id, by)
         async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
-            if not await self.live.cancel(run_id):
-                await Runs(self.home).cancel(run_id)
+            if await self.live.cancel(run_id):
+                return await self._status_of(run_id)
+            status = await Runs(self.home).cancel(run_id)
+            return CANCELLING if status == "open" else status
+
+    async def retry(self, run_id: str, by: Requester) -> RunningTurn | None:
+        """Retry a failed run: here, or for one of workers, by the next free worker."""
+        await self.settled()
+        entries = await read_run_entries(self.home, run_id)
+        await self.check_shown(run_id, by)
+        if is_worker_run(find_opened(entries)):
+            await retry_run(self.home, run_id)
+            return None
+        check_failed(run_id, replay(entries).finished)
+        return await self.resume(run_id, ResumeRequest(), by)
 
     async def delete(self, run_id: str, by: Requester) -> None:
         """Delete a run that isn't active, with all stored content of it."""
@@ -504,6 +543,18 @@ class HostedRuns:
         finished = replay(entries).finished
         is_waiting = finished is not None and finished.stopped == "waiting" and not finished.asleep
         return is_waiting and not find_pending_approvals(journals)
+
+    async def is_elsewhere(self, run_id: str) -> bool:
+        """Whether the turn of a run is executed by another process, or is about to be: by a worker, or by another server."""
+        if self.live.is_under_way(run_id):
+            return False
+        opened = find_opened(await read_run_entries(self.home, run_id))
+        info = await self.home.journal.info(run_id)
+        if is_worker_run(opened):
+            return info.status == "open" or await RunQueue(self.home.database).has(run_id)
+        if info.status != "open" or not is_server_run(opened):
+            return False
+        return isinstance(self._lock, HomeLeaseLock) or not await self._lock.try_now()
 
     async def _root_run(self, run_id: str) -> str:
         """Return the top-level run of a nested one."""

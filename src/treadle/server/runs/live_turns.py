@@ -33,6 +33,7 @@ from treadle.server.metrics import ServerMetrics, tool_effects
 from treadle.server.runs.broadcast import MAX_BYTES, MAX_ITEMS, Broadcast
 from treadle.server.runs.events import RunReply, StreamEvent, TurnEnded, to_plain_data, truncate_result
 from treadle.server.runs.replay import reply_from_journal
+from treadle.stores.cancellation import CancelWatch
 from treadle.stores.database import Database
 from treadle.stores.journal import DatabaseJournal, JournalQuery
 
@@ -123,6 +124,7 @@ class LiveTurns:
         self._counted = ExitStack()
         self._heeding: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._cancel_watch = CancelWatch(home.cancel_requests)  # of other processes
         self.turn_ended = asyncio.Event()  # since it was last cleared
 
     # as long as the application runs
@@ -216,7 +218,8 @@ class LiveTurns:
 
     async def _execute(self, way: RunningTurn) -> RunReply:
         turn = way.turn
-        result = await turn.work(*self._instrument(way))
+        async with self._cancel_watch.watching(turn.run_id, lambda: turn.agent.cancel(turn.run_id)):
+            result = await turn.work(*self._instrument(way))
         return reply_from_journal(
             turn.run_id, {turn.run_id: result.entries}, result.approvals, data=await _reply_data(turn, result)
         )

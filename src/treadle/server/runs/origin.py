@@ -25,13 +25,17 @@ class RequestedCall(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunOrigin(Struct, frozen=True):
-    """What a run was started with. Without a model it is the default one; `about` is the context of the conversation."""
+    """What a run was started with. Without a model it is the default one; `about` is the context of the conversation.
+
+    `request` is the digest of a request with an idempotency key.
+    """
 
     assistant: str
     model: str = ""
     instructions: str = ""
     about: dict[str, Any] = {}
     call: RequestedCall | None = None
+    request: str = ""
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -39,6 +43,8 @@ class RunOrigin(Struct, frozen=True):
         kept: dict[str, Any] = {"face": FACE, "assistant": self.assistant, "model": self.model, "instructions": self.instructions}
         if self.call is not None:
             kept["call"] = msgspec.to_builtins(self.call)
+        if self.request:
+            kept["request"] = self.request
         return {**kept, "about": self.about} if self.about else kept
 
     @property

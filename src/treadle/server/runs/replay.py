@@ -80,7 +80,7 @@ from treadle.server.runs.events import (
 ABANDONED = "This run isn't under way here, and not over either; resume it to have it carried on."
 
 Journals = Mapping[str, Sequence[Entry]]  # a run's, first, and those of the runs inside of it
-_REDACTOR = Redactor()
+REDACTOR = Redactor()
 
 
 def events_from_journal(run_id: str, journals: Journals, position: int | None = None) -> list[StreamEvent]:
@@ -93,7 +93,7 @@ def events_from_journal(run_id: str, journals: Journals, position: int | None = 
     count = len(entries) if position is None else position
     before = entries[count].at if count < len(entries) else None
     kept = {run_id: entries[:count], **_nested_journals(run_id, journals, entries[:count], before)}
-    tellers = {each: _EntryTranslator(each, _path_of(each, journals)) for each in kept}
+    tellers = {each: EntryTranslator(each, path_of(each, journals)) for each in kept}
     return [event for each, entry in _order_entries(run_id, kept) for event in tellers[each].tell(entry)]
 
 
@@ -124,12 +124,12 @@ def _opened(entries: Sequence[Entry]) -> Opened:
     return next((entry for entry in entries if isinstance(entry, Opened)), Opened())
 
 
-def _path_of(run_id: str, journals: Journals) -> tuple[PathStep, ...]:
+def path_of(run_id: str, journals: Journals) -> tuple[PathStep, ...]:
     """Return the path of a run's events; empty for the outermost run that is known here."""
     opened = _opened(journals[run_id])
     if opened.parent not in journals:
         return ()
-    return (*_path_of(opened.parent, journals), PathStep(opened.parent, opened.within, opened.agent))
+    return (*path_of(opened.parent, journals), PathStep(opened.parent, opened.within, opened.agent))
 
 
 def all_events(run_id: str, journals: Journals, data: Any = None) -> list[StreamEvent]:
@@ -147,10 +147,11 @@ def reply_from_journal(
     """Return the state of a run as its last event. Pending approvals are looked up where they aren't given."""
     state = replay(journals[run_id])
     waiting = find_pending_approvals(journals) if approvals is None else approvals
-    return _make_reply(run_id, state, [mask_pending_approval(approval, _REDACTOR) for approval in waiting], data)
+    return make_reply(run_id, state, [mask_pending_approval(approval, REDACTOR) for approval in waiting], data)
 
 
-def _make_reply(run_id: str, state: RunState, approvals: Sequence[Approval] = (), data: Any = None) -> RunReply:
+def make_reply(run_id: str, state: RunState, approvals: Sequence[Approval] = (), data: Any = None) -> RunReply:
+    """Return the state of a run as its last event. Approvals are masked already."""
     finished = state.finished
     usage = state.spent.usage
     return RunReply(
@@ -178,18 +179,18 @@ def _pending_approvals(run_id: str, state: RunState) -> list[Approval]:
     return [build_approval(run_id, call, APPROVALS_EXPIRE) for call in waiting]
 
 
-class _EntryTranslator:
+class EntryTranslator:
     """Translates the entries of one run into events, one after the other."""
 
     def __init__(self, run_id: str, path: tuple[PathStep, ...]) -> None:
         self._run_id = run_id
         self._path = path
-        self._state = RunState()
+        self.state = RunState()
         self._started: set[str] = set()
 
     def tell(self, entry: Entry) -> list[StreamEvent]:
         """Return the events of one more entry."""
-        before, self._state = self._state, apply_entry(self._state, entry)
+        before, self.state = self.state, apply_entry(self.state, entry)
         events = self._events(entry, before)
         return [replace(event, path=self._path) for event in events] if self._path else list(events)
 
@@ -199,12 +200,12 @@ class _EntryTranslator:
                 yield RunStarted(run_id=self._run_id)
                 yield from self._said(entry, before)
             case Steered():
-                if self._state.steering != before.steering:  # not the same message again
-                    yield MessageReceived(run_id=self._run_id, message_id=entry.id, text=_REDACTOR.text(entry.text))
+                if self.state.steering != before.steering:  # not the same message again
+                    yield MessageReceived(run_id=self._run_id, message_id=entry.id, text=REDACTOR.text(entry.text))
             case Delivered():
                 for message in before.steering:
                     if message.id in entry.message_ids:
-                        yield MessageDelivered(run_id=self._run_id, message_id=message.id, text=_REDACTOR.text(message.text))
+                        yield MessageDelivered(run_id=self._run_id, message_id=message.id, text=REDACTOR.text(message.text))
             case Resumed():
                 yield RunStarted(run_id=self._run_id, resumed=True)
             case Replied():
@@ -237,13 +238,13 @@ class _EntryTranslator:
                 assert_never(entry)
 
     def _judged(self, entry: Judged) -> StreamEvent:
-        verdict = replace(entry.verdict, reason=_REDACTOR.text(entry.verdict.reason))
-        return CallJudged(run_id=self._run_id, call=_mask_call(entry.call), verdict=verdict, mended=_REDACTOR.text(entry.mended))
+        verdict = replace(entry.verdict, reason=REDACTOR.text(entry.verdict.reason))
+        return CallJudged(run_id=self._run_id, call=_mask_call(entry.call), verdict=verdict, mended=REDACTOR.text(entry.mended))
 
     def _said(self, entry: Said, before: RunState) -> Iterator[StreamEvent]:
         """Translate a message. In a nested run it isn't a user's."""
         if before.opened is None or not before.opened.parent:
-            yield PersonSaid(run_id=self._run_id, text=_REDACTOR.text(entry.text))
+            yield PersonSaid(run_id=self._run_id, text=REDACTOR.text(entry.text))
 
     def _replied(self, entry: Replied, before: RunState) -> Iterator[StreamEvent]:
         if not before.reply_open:
@@ -257,7 +258,7 @@ class _EntryTranslator:
             if (told := self._part(part)) is not None:
                 yield told
         if not entry.more:
-            yield ReplyArrived(run_id=self._run_id, usage=self._state.spent.usage)
+            yield ReplyArrived(run_id=self._run_id, usage=self.state.spent.usage)
 
     def _part(self, part: ReplyPart) -> StreamEvent | None:
         match part:
@@ -303,17 +304,17 @@ class _EntryTranslator:
 
     def _finished(self, entry: Finished) -> Iterator[StreamEvent]:
         if entry.stopped == "waiting":
-            for approval in _pending_approvals(self._run_id, self._state):
+            for approval in _pending_approvals(self._run_id, self.state):
                 yield self._approval_needed(approval)
         yield self._turn_ended()
 
     def _approval_needed(self, approval: Approval) -> StreamEvent:
         call = _mask_call(Call(approval.call_id, approval.name, approval.arguments))
-        return approval_event(mask_pending_approval(approval, _REDACTOR), call)
+        return approval_event(mask_pending_approval(approval, REDACTOR), call)
 
     def _turn_ended(self) -> TurnEnded:
-        return turn_ended_from(_make_reply(self._run_id, self._state))
+        return turn_ended_from(make_reply(self._run_id, self.state))
 
 
 def _mask_call(call: Call) -> Call:
-    return Call(call.id, call.name, _REDACTOR.value(call.arguments))
+    return Call(call.id, call.name, REDACTOR.value(call.arguments))

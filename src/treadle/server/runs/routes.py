@@ -1,5 +1,6 @@
 """The runs API. `hosted_runs` has the operations, `sse` the event streams."""
 
+import asyncio
 from typing import Annotated, Any
 
 from starlette.exceptions import HTTPException
@@ -13,7 +14,10 @@ from treadle.jobs.store import Jobs
 from treadle.routes import EVENTS, Accepted, Created, Returns, delete, get, post, routes_of, wants_events
 from treadle.server.jobs import assistant_job_path
 from treadle.server.runs.events import StreamEvent, mask_pending_approval
+from treadle.server.runs.follow import RunFollower, follow_lines, is_follow_cursor
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
+from treadle.server.runs.idempotency import status_of
+from treadle.server.runs.journal_stream import EventCursor
 from treadle.server.runs.journals import read_journals
 from treadle.server.runs.live_turns import RunningTurn
 from treadle.server.runs.replay import find_pending_approvals
@@ -34,13 +38,16 @@ from treadle.server.runs.schemas import (
     RunCallDecision,
     RunList,
     RunListQuery,
+    RunQuery,
     RunStatusView,
     SentEvent,
     TurnRequest,
 )
-from treadle.server.runs.sse import SseResponse, StreamStart, open_stream, parse_cursor, stream_lines
+from treadle.server.runs.sse import ReplyData, SseResponse, StreamStart, open_stream, parse_cursor, stream_lines
 from treadle.stores.journal import JournalQuery, RunInfo
 from treadle.stores.journal import cursor_of as place_in_list
+from treadle.workers.dispatcher import wait_for_poll
+from treadle.workers.run_control import wait_for_run
 
 MAX_WAITING = 200  # runs whose approvals are listed
 
@@ -91,18 +98,38 @@ class RunsApi:
             raise RunNotFound(f"There is no run {run_id} here.")
         return await self._home.journal.info(run_id)
 
-    @post("/api/runs", errors=RESUME_ERRORS, links=NEXT_OPERATIONS, returns="it goes on by itself")
+    @post(
+        "/api/runs",
+        errors={**RESUME_ERRORS, 422: "the message is empty, the model isn't offered, or the key was used for another request"},
+        links=NEXT_OPERATIONS,
+        returns="it goes on by itself, or is `queued` for a worker; how it stands, where the same request was sent before",
+        headers={"idempotency-key": "any text; the same request sent again with it begins no other run"},
+    )
     async def begin(self, request: Request, body: TurnRequest) -> Accepted[RunStatusView] | TurnEvents:
         """Send a message to an assistant."""
         _check_text(body.message, body.instructions)
-        return self._start_response(request, await self._runs.begin(body, _requester_of(request)))
+        way = await self._runs.begin(body, _requester_of(request), request.headers.get("idempotency-key", ""))
+        return RunStatusView(way, await status_of(self._home, way)) if isinstance(way, str) else self._start_response(request, way)
 
     @get("/api/runs/{run_id}", errors=NOT_FOUND)
-    async def shown(self, request: Request, run_id: str) -> RunView:
-        """Get a run, with all its entries."""
-        info = await self._load_info(run_id)
+    async def shown(self, request: Request, run_id: str, query: RunQuery) -> RunView:
+        """Get a run, with all its entries; after `wait`, or as soon as it is over or waits."""
+        await self._load_info(run_id)
         await self._runs.check_shown(run_id, _requester_of(request))
+        if query.wait:
+            await self._wait(request, run_id, query.wait)
+        info = await self._load_info(run_id)
         return view_run(info, await read_journals(self._home, run_id), await self._runs.replies(run_id, _requester_of(request)))
+
+    async def _wait(self, request: Request, run_id: str, seconds: float) -> None:
+        """Wait until a run is over or waits, so many seconds at most, or until the server stops."""
+        stopping: asyncio.Event = request.scope.get("stopping") or asyncio.Event()
+        waiting = asyncio.ensure_future(wait_for_run(self._home, run_id, seconds))
+        try:
+            await wait_for_poll(stopping, seconds, [waiting])
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
 
     @get(
         "/api/runs/{run_id}/events",
@@ -118,8 +145,20 @@ class RunsApi:
         async def data() -> Any:
             return next(reversed(await self._runs.replies(run_id, _requester_of(request))), None)
 
+        if await self._runs.is_elsewhere(run_id) or (is_follow_cursor(place) and not self._live.is_under_way(run_id)):
+            return await self._follow(request, run_id, place, data)
         start = await open_stream(self._live, run_id, place, data=data)
         return None if start.is_nothing else self._event_stream(request, start)
+
+    async def _follow(self, request: Request, run_id: str, place: EventCursor | None, data: ReplyData) -> Response | None:
+        """Return the events of a run that another process executes; None where the reader has all of them."""
+        follower = RunFollower(self._home, run_id, place, data=data, stopping=request.scope.get("stopping"))
+        looks = follower.looks()
+        first = await anext(looks)
+        if not first and follower.is_over:
+            await looks.aclose()
+            return None
+        return SseResponse(follow_lines(first, looks, self._live.figures))
 
     def _event_stream(self, request: Request, start: StreamStart) -> Response:
         self._live.heed(request.scope.get("stopping"))
@@ -152,12 +191,24 @@ class RunsApi:
         return RunStatusView(way.turn.run_id, "open")
 
     @post(
-        "/api/runs/{run_id}/cancel", errors={**NOT_FOUND, 409: "it is over, or isn't under way here"}, returns="how it stands now"
+        "/api/runs/{run_id}/cancel",
+        errors={**NOT_FOUND, 409: "it is over, or a program executes it, which has to cancel it"},
+        returns="how it stands now: `cancelling` where another process has yet to end it",
     )
     async def cancel(self, request: Request, run_id: str) -> RunStatusView:
-        """Cancel a run that is active, or that waits for a person."""
-        await self._runs.cancel(run_id, _requester_of(request))
-        return RunStatusView(run_id, (await self._load_info(run_id)).status)
+        """Cancel a run that is active, here or elsewhere, is queued, or waits."""
+        return RunStatusView(run_id, await self._runs.cancel(run_id, _requester_of(request)))
+
+    @post(
+        "/api/runs/{run_id}/retry",
+        errors={**RESUME_ERRORS, 409: "it hasn't failed, or isn't for this server to go on with"},
+        links=NEXT_OPERATIONS,
+        returns="it goes on by itself",
+    )
+    async def retry(self, request: Request, run_id: str) -> Accepted[RunStatusView] | TurnEvents:
+        """Retry a failed run, from its journal."""
+        way = await self._runs.retry(run_id, _requester_of(request))
+        return RunStatusView(run_id, "queued") if way is None else self._start_response(request, way)
 
     @delete("/api/runs/{run_id}", errors={**NOT_FOUND, 409: "its turn isn't over, or it is a job's"}, returns="it is gone")
     async def delete(self, request: Request, run_id: str) -> None:

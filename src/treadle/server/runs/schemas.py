@@ -51,6 +51,9 @@ class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
     attachments: Annotated[
         list[AttachmentUpload], Meta(description="What is shown to the model besides.", max_length=MAX_ATTACHMENTS)
     ] = []
+    where: Annotated[Literal["server", "workers"], Meta(description="What executes a new run: this server, or a worker.")] = (
+        "server"
+    )
 
 
 class MessageRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,10 +153,16 @@ class RunListQuery(Struct, frozen=True):
     before: Annotated[str, Meta(description="`next` of the list before, or the id of its last run.", max_length=200)] = ""
 
 
+class RunQuery(Struct, frozen=True):
+    """How long a response waits for a run."""
+
+    wait: Annotated[float, Meta(description="Seconds to wait until it is over or waits.", ge=0, le=60)] = 0
+
+
 class EventStreamQuery(Struct, frozen=True):
     """After which event a stream starts."""
 
-    after: Annotated[str, Meta(description="The id of the last event that was read.", max_length=200)] = ""
+    after: Annotated[str, Meta(description="The id of the last event that was read.", max_length=10_000)] = ""
 
 
 class RunList(Struct, frozen=True):

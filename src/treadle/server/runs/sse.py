@@ -50,12 +50,12 @@ class StreamStart(Struct, frozen=True):
 ReplyData = Callable[[], Awaitable[Any]]
 
 
-async def _no_data() -> None:
+async def no_data() -> None:
     """Return None: for runs whose assistant adds no data to its answers."""
 
 
 async def open_stream(
-    live: LiveTurns, run_id: str, place: EventCursor | None, held: float = HOLD_SECONDS, data: ReplyData = _no_data
+    live: LiveTurns, run_id: str, place: EventCursor | None, held: float = HOLD_SECONDS, data: ReplyData = no_data
 ) -> StreamStart:
     """Return where a reader starts: after its cursor, if that is valid and what follows is buffered; else with everything.
 

@@ -102,8 +102,12 @@ CREATE INDEX waits_by_time ON waits (due) WHERE due IS NOT NULL;
 CREATE INDEX waits_by_event ON waits (event, key) WHERE event <> '';
 """
 
+_CANCELLATION = """
+CREATE TABLE cancel_requests (run_id TEXT COLLATE "C" PRIMARY KEY, at DOUBLE PRECISION NOT NULL);
+"""
+
 # Each is a step from the number before it; one that was released never changes.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 
