@@ -11,8 +11,8 @@ from treadle.assistants.coding.mentions import (
     MAX_PLACES,
     SymbolDefinition,
     expand_session_mentions,
-    make_symbol_finder,
 )
+from treadle.assistants.coding.project_symbols import ProjectSymbols
 
 CART = """\
 class Cart:
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def expanded(folder: Path, text: str) -> tuple[str, list[str]]:
-    prompt = asyncio.run(expand_session_mentions(text, make_symbol_finder(folder, None)))
+    prompt = asyncio.run(expand_session_mentions(text, ProjectSymbols(folder).find_definitions))
     return prompt.text, [each.name for each in prompt.attachments]
 
 
@@ -55,12 +55,12 @@ def test_a_symbol_of_another_language_comes_with_its_source(folder: Path):
 
 
 def test_without_grammars_python_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("treadle.assistants.coding.mentions.find_spec", lambda _: None)
+    monkeypatch.setattr("treadle.assistants.coding.project_symbols.find_spec", lambda _: None)
     assert '<symbol name="Cart.total" file="src/cart.py" lines="2-3">' in expanded(folder, "@Cart.total")[0]
 
 
 def test_an_exact_name_comes_before_the_methods_of_that_name(folder: Path):
-    found = asyncio.run(make_symbol_finder(folder, None)("total"))
+    found = asyncio.run(ProjectSymbols(folder).find_definitions("total"))
     assert [(each.name, each.start) for each in found] == [("total", 6), ("Cart.total", 2)]
 
 

@@ -11,7 +11,7 @@ from cli.running import InProcess, Terminal, asks, script, treadle
 from cli.screens import ScreenTerminal
 from wire import WireServer, call, reply, stall
 
-pytestmark = pytest.mark.usefixtures("no_language_servers")
+pytestmark = pytest.mark.usefixtures("no_code_analysis")
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 FIXED = "def price(count):\n    return count * 3\n"

@@ -15,7 +15,7 @@ from treadle.core.requests import CallDelta, ReplyEnded, TextDelta, Traits
 from treadle.errors import ModelUnavailable
 from treadle.testing import Scripted, ScriptedReply, calls
 
-pytestmark = pytest.mark.usefixtures("no_language_servers")
+pytestmark = pytest.mark.usefixtures("no_code_analysis")
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 FIXED = SHOP.replace(" + 1", "")
@@ -630,6 +630,25 @@ def test_what_the_user_changed_since_is_not_undone(folder):
 
     run(work())
     assert (folder / "shop.py").read_text() == "mine"
+
+
+def test_the_symbol_index_is_built_while_a_session_is_open(folder, monkeypatch):
+    seen = []
+    monkeypatch.setattr("treadle.assistants.coding.session.ProjectSymbols.start", lambda self: seen.append("started"))
+
+    async def close(self):
+        seen.append("closed")
+
+    monkeypatch.setattr("treadle.assistants.coding.session.ProjectSymbols.close", close)
+    monkeypatch.setenv("TREADLE_CODING_INDEX", "true")
+
+    async def work():
+        async with connected(folder) as desk:
+            await desk.open()
+            assert seen == ["started"]
+
+    run(work())
+    assert seen == ["started", "closed"]
 
 
 def test_the_mode_of_a_session_is_that_of_its_plan(folder):

@@ -27,8 +27,10 @@ _STATUS: dict[str, Literal["pending", "in_progress", "completed"]] = {
 
 
 def open_editor_session(host: Host, on_mode: Callable[[str], object], entries: Sequence[Entry]) -> "CodingEditorSession":
-    """Return the session, in the mode that its run was in."""
-    return CodingEditorSession(host, on_mode, find_mode(entries))
+    """Return the session, in the mode that its run was in. Its symbol index is built in the background until it is closed."""
+    opened = CodingEditorSession(host, on_mode, find_mode(entries))
+    opened.start()
+    return opened
 
 
 def find_mode(entries: Sequence[Entry]) -> Mode:
@@ -47,6 +49,14 @@ class CodingEditorSession:
     def __init__(self, host: Host, on_mode: Callable[[str], object], mode: Mode) -> None:
         self._session = CodingSession(coding, host, mode)
         self._session.state.on_switch = on_mode
+
+    def start(self) -> None:
+        """Start what runs in the background."""
+        self._session.start()
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        await self._session.close()
 
     @property
     def assistant(self) -> Assistant:

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolResult, Toolset, tool
 from treadle.assistant import Assistant, Host, settings_for
-from treadle.assistants.coding.mentions import make_symbol_finder
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
+from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
 from treadle.assistants.coding.session_changes import SessionChanges
 from treadle.assistants.coding.tools import bounds_of, make_coding_toolset
@@ -72,7 +72,7 @@ class CodingSession:
         self.is_sandboxed = commands.sandbox
         self.is_confined = commands.sandbox and not commands.network
         has_tools = commands.sandbox or not host.shared  # what the owner allows themselves they don't allow others
-        self.find_symbols = make_symbol_finder(self.folder, host.home.folder)
+        self.symbols = ProjectSymbols(self.folder, host.home.folder)
         self._coding = _SessionToolset(self._make_coding_tools(host), self) if has_tools else None
         self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
         self.assistant = replace(base, configure=None, **self.configure())
@@ -84,9 +84,18 @@ class CodingSession:
             self._settings,
             flat=True,
             background=True,
-            data=host.home.folder,
+            symbols=self.symbols,
             diagnostics=host.settings.assistant("coding").diagnostics,
         )
+
+    def start(self) -> None:
+        """Build the symbol index in the background, for a session that stays open; `close` ends it."""
+        if self._host.settings.assistant("coding").index:
+            self.symbols.start()
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        await self.symbols.close()
 
     def configure(self) -> Mapping[str, Any]:
         """Return what makes the assistant this session's: policy, tools, instructions and limits."""

@@ -56,10 +56,20 @@ async def code(args: Namespace, host: Host) -> int:
     """Hold a session in the current folder, or answer one piped prompt."""
     known = await find_session("last" if args.continue_last else args.resume, host) if args.continue_last or args.resume else None
     mode = args.mode or ("ask" if known is None else known.mode)
-    view = TerminalView(host.command_terminal)
-    coding = CodingSession(assistant, host, mode, view)
+    coding = CodingSession(assistant, host, mode, TerminalView(host.command_terminal))
     session = AssistantSession(coding.assistant, host, {"mode": mode})
     talk = host.start_talk(session, session.agent(await host.model()))
+    try:
+        if talk.is_interactive:
+            coding.start()
+        return await _hold_session(args, host, coding, talk, known)
+    finally:
+        await coding.close()
+
+
+async def _hold_session(
+    args: Namespace, host: Host, coding: CodingSession, talk: AssistantChat, known: "KnownSession | None"
+) -> int:
     chat = SessionChat(coding, talk, host)
     prompt = await read_first_prompt(args.words, coding, required=not talk.is_interactive and known is None)
     if known is not None:
@@ -76,7 +86,7 @@ async def code(args: Namespace, host: Host) -> int:
 async def read_first_prompt(words: Sequence[str], coding: CodingSession, *, required: bool) -> TypedPrompt:
     """Return what is typed after the command, with what it mentions and what is piped."""
     text = " ".join(words)
-    mentions = await find_mentions(text, coding.find_symbols)
+    mentions = await find_mentions(text, coding.symbols.find_definitions)
     return mentions.add_to(read_typed_prompt([mentions.escape(word) for word in words], required=required), text)
 
 
@@ -202,7 +212,7 @@ class SessionChat:
 
     async def _expand(self, said: str | TypedPrompt) -> TypedPrompt:
         """Return a message with what it mentions, and with what the user did since the last one."""
-        prompt = await expand_session_mentions(said, self._coding.find_symbols) if isinstance(said, str) else said
+        prompt = await expand_session_mentions(said, self._coding.symbols.find_definitions) if isinstance(said, str) else said
         notes = [*self._context, self._coding.take_mode_note()]
         context, self._context = "".join([f"\n\n{each}" for each in notes if each]), []
         return TypedPrompt(prompt.text + context, prompt.attachments)

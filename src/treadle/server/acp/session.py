@@ -105,6 +105,8 @@ class AcpSession:
         """Interrupt the turn, which goes on when the session is loaded, and send no more updates."""
         await self._stop(interrupt=True)
         await self._client.close()
+        if self._own is not None:
+            await self._own.close()
 
     async def release(self) -> None:
         """Close the session, and what is open with it."""
