@@ -57,8 +57,6 @@ def measure(place: Path) -> str:
     files = len(make_repository(repository))
     floor = measure_command(empty, home, "Hello.")
     plain = measure_command(repository, home, "Hello.")
-    mention = measure_command(repository, home, f"What is @{NAME} ?")
-    search = measure_command(repository, home, "Find it.", SEARCH)
     rows = [
         ("an answer without a tool, in an empty folder: the floor", floor),
         ("an answer without a tool", plain),

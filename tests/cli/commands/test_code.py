@@ -9,6 +9,7 @@ import pytest
 from attachments import png
 from cli.running import InProcess, Terminal, asks, script, treadle
 from cli.screens import ScreenTerminal
+from language_server import FakeServer, install_server
 from wire import WireServer, call, reply, stall
 
 pytestmark = pytest.mark.usefixtures("no_code_analysis")
@@ -67,6 +68,19 @@ def test_a_piped_edit_runs_in_accept_edits_and_prints_its_diff(typed, home, fold
     assert (ran.code, ran.out) == (0, "Fixed.\n")
     assert "\n-    return count * 3 + 1\n" in ran.err
     assert (folder / "shop.py").read_text() == FIXED
+
+
+def test_an_edit_is_checked_by_a_language_server_and_the_model_reads_the_errors(typed, home, folder, monkeypatch):
+    server = FakeServer()
+    install_server(monkeypatch, server)
+    breaks = ("replace_text", {"path": "shop.py", "old": "count * 3 + 1", "new": "bad"})
+    with WireServer([reply(call(*READ)), reply(call(*breaks)), reply("Broken.")]) as wire:
+        typed.set(OPENAI_BASE_URL=f"{wire.url}/v1", OPENAI_API_KEY="k")
+        ran = typed("code", "--mode", "accept-edits", "-m", "openai:m", "break it")
+    assert (ran.code, ran.out) == (0, "Broken.\n"), ran.err
+    result = wire.requests[-1].body["messages"][-1]["content"]
+    assert "checker finds 1 new error after this change:\nshop.py:2: return bad" in result
+    assert server.starts == 1
 
 
 def test_a_piped_plan_waits_for_its_approval(typed, home, folder):

@@ -8,6 +8,7 @@ from acp.exceptions import RequestError
 from acp.helpers import embedded_blob_resource, embedded_text_resource, image_block, resource_block, resource_link_block, text_block
 
 from attachments import png
+from language_server import FakeServer, install_server
 from server.acp.editor import connected, run
 from server.running import assistant as make_assistant
 from treadle import FunctionToolset, Limits, RunContext, Usage, tool
@@ -467,6 +468,25 @@ def test_in_accept_edits_an_edit_runs_without_asking_and_shows_its_diff(folder):
 
     run(work())
     assert (folder / "shop.py").read_text() == FIXED
+
+
+def test_an_edit_is_checked_by_a_language_server_and_the_model_and_the_editor_read_the_errors(folder, monkeypatch):
+    server = FakeServer()
+    install_server(monkeypatch, server)
+    model = Scripted(READ, calls(("replace_text", {"path": "shop.py", "old": "count * 3 + 1", "new": "bad"})), "Broken.")
+
+    async def work():
+        async with connected(folder, model=model) as desk:
+            await desk.open()
+            await desk.agent.set_session_mode(desk.session_id, "accept-edits")
+            await desk.say("Break it.")
+            return list(desk.editor.calls().values())
+
+    _, shown = run(work())
+    words = "checker finds 1 new error after this change:\nshop.py:2: return bad"
+    assert words in model.requests[-1].history[-1].parts[0].content
+    assert shown["raw_output"]["diagnostics"]["errors"] == [{"line": 2, "message": "return bad", "code": ""}]
+    assert server.starts == 1
 
 
 def test_in_plan_mode_nothing_is_changed(folder):
