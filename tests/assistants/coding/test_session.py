@@ -15,8 +15,17 @@ from treadle.assistants.coding import assistant
 from treadle.assistants.coding.modes import Mode
 from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.session import CodingSession, Task
-from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges, erase_sessions, session_folder
+from treadle.assistants.coding.session_changes import (
+    ChangedSince,
+    SessionChanges,
+    erase_sessions,
+    find_mode,
+    load_mode,
+    save_mode,
+    session_folder,
+)
 from treadle.assistants.coding.session_command import code
+from treadle.core.entries import Opened
 from treadle.core.errors import ContextNotFound, TreadleError
 from treadle.home import close_home, open_home
 from treadle.plugins.assistant import Host
@@ -325,6 +334,33 @@ def test_a_command_runs_in_the_background_and_its_output_is_read(stage: Stage):
     assert "Modified files: made.txt" in result.calls[-1].result.content
     asyncio.run(stage.session().changes("r").undo())
     assert stage.files() == {"shop.py": BEFORE}
+
+
+def test_a_mode_is_stored_with_its_run_and_another_process_switches_it(stage: Stage):
+    home = stage.home.folder
+    session = stage.session("accept-edits")
+    stage.edit(session, READ)
+    assert load_mode(home, "r") == "accept-edits"
+    session.state.switch("ask")
+    assert load_mode(home, "r") == "ask"
+    save_mode(home, "r", "plan")  # by another process
+    assert problems(stage.edit(session, READ, FIX)) == [None, "denied"]
+    assert session.state.mode == "plan"
+    entries = (Opened(origin={"about": {"mode": "accept-edits"}}),)
+    assert find_mode(home, "r", entries) == "plan"
+    (session_folder(home, "r") / "mode").write_bytes(b"\xff")
+    assert find_mode(home, "r", entries) == "accept-edits"  # the one that it started in
+    assert find_mode(home, "r", ()) is None
+
+
+def test_a_later_turn_of_a_conversation_is_in_the_mode_that_is_stored(stage: Stage):
+    def turn(*replies: Any) -> RunResult[Any]:
+        agent = AssistantSession(assistant, stage.host(), {"mode": "plan"}).agent(Scripted(*replies))
+        return asyncio.run(agent.run("Do it.", run_id="r", journal=stage.home.services()))
+
+    assert problems(turn(calls(READ), calls(FIX), "I can't.")) == [None, "denied"]
+    save_mode(stage.home.folder, "r", "accept-edits")
+    assert problems(turn(calls(READ), calls(FIX), "Done."))[-2:] == [None, None]
 
 
 # the symbol index

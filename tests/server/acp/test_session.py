@@ -671,6 +671,23 @@ def test_the_symbol_index_is_built_while_a_session_is_open(folder, monkeypatch):
     assert seen == ["started", "closed"]
 
 
+def test_a_loaded_session_is_in_the_mode_that_it_was_switched_to(folder):
+    async def work():
+        async with connected(folder, "One.", "Two.") as desk:
+            await desk.open()
+            await desk.say("Hello.")
+            await desk.agent.set_session_mode(desk.session_id, "accept-edits")  # after the turn, and none follows
+        async with connected(folder, "Three.") as other:
+            loaded = await other.agent.load_session(str(folder), desk.session_id, mcp_servers=[])
+            assert loaded.modes.current_mode_id == "accept-edits"
+            await other.agent.set_session_mode(desk.session_id, "plan")
+        async with connected(folder) as third:
+            loaded = await third.agent.load_session(str(folder), desk.session_id, mcp_servers=[])
+            assert loaded.modes.current_mode_id == "plan"
+
+    run(work())
+
+
 def test_the_mode_of_a_session_is_that_of_its_plan(folder):
     async def work():
         async with connected(folder, PLAN, "Done.", "Fine.", choose="plan") as desk:

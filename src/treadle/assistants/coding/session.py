@@ -16,7 +16,7 @@ from treadle.assistant import Assistant, Host, settings_for
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
 from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
-from treadle.assistants.coding.session_changes import SessionChanges
+from treadle.assistants.coding.session_changes import SessionChanges, load_mode, save_mode
 from treadle.assistants.coding.tools import bounds_of, make_coding_toolset
 from treadle.toolsets import FunctionToolset, WrapperToolset
 from treadle.workspace import ToolChange, checkpointed, shell_tools
@@ -52,8 +52,7 @@ class SessionView(Protocol):
 class CodingSession:
     """One user's session in the host's folder.
 
-    `goes_on` says that `mode` is the one a run started with: in a turn after its plan was approved, the mode is the one of that
-    approval.
+    `goes_on` says that `mode` is the one a run started with: a later turn is in the mode that is stored with the run.
     """
 
     def __init__(
@@ -64,6 +63,7 @@ class CodingSession:
         self.tasks: tuple[Task, ...] = ()
         self._known_mode = mode  # as far as the model knows
         self._goes_on = goes_on
+        self._run_id = ""  # that the mode is stored with
         self._first_instructions = MODES[mode].instructions
         self._host = host
         self._view = view
@@ -111,13 +111,25 @@ class CodingSession:
         return (self._own,) if self._coding is None else (self._coding, self._own)
 
     def _build_instructions(self, context: RunContext[Any]) -> str:
-        if self._goes_on:
-            self._goes_on = False
+        if self._goes_on and load_mode(self._host.home.folder, context.run_id) is None:  # such as in a fork of a session
             for mode in _approved_modes(context):
                 self.state.switch(mode)
+        self.keep_mode(context.run_id)
         project = self._settings.project
         about = format_project_facts(tuple(project.facts), project.instructions)
         return "\n\n".join(filter(None, (SESSION, self._first_instructions, about)))
+
+    def keep_mode(self, run_id: str) -> None:
+        """Store the mode with a run from now on, for another process that goes on with it or switches it."""
+        if run_id == self._run_id:
+            return
+        self._run_id, home = run_id, self._host.home.folder
+        stored = load_mode(home, run_id)
+        if self._goes_on and stored is not None:
+            self.state.switch(stored)
+        elif stored != self.state.mode:
+            save_mode(home, run_id, self.state.mode)
+        self.state.load, self.state.store = partial(load_mode, home, run_id), partial(save_mode, home, run_id)
 
     def take_mode_note(self) -> str:
         """Return what the next message has to tell the model of a mode that was switched since; empty where it knows the mode.

@@ -6,7 +6,6 @@ and how its changes, tasks and modes are shown.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -29,10 +28,10 @@ from treadle.assistants.coding.inputs import truncate_middle
 from treadle.assistants.coding.mentions import expand_session_mentions, find_mentions
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode, next_mode, parse_mode
 from treadle.assistants.coding.session import CodingSession, Task
-from treadle.assistants.coding.session_changes import ChangedSince
+from treadle.assistants.coding.session_changes import ChangedSince, find_mode
 from treadle.assistants.coding.undo import UNDO_VERBS, print_diff
 from treadle.errors import SettingsError, TreadleError
-from treadle.journal import JournalQuery, Opened, Returned
+from treadle.journal import JournalQuery, Opened
 from treadle.workspace import review_diff
 
 MAX_SHOWN_LINES = 60  # of a change that needed no approval; /diff has the rest
@@ -73,6 +72,7 @@ async def _hold_session(
     chat = SessionChat(coding, talk, host)
     prompt = await read_first_prompt(args.words, coding, required=not talk.is_interactive and known is None)
     if known is not None:
+        coding.keep_mode(known.run.run_id)
         resumed = await talk.go_on(known.run.run_id)
         if resumed is not None and resumed.stopped == "waiting":
             return exit_code(resumed)
@@ -106,15 +106,9 @@ async def list_sessions(host: Host) -> list[KnownSession]:
     for run in await journal.listed(JournalQuery(agent=assistant.name, limit=_RECENT)):
         entries = await journal.read(run.run_id)
         opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-        about: dict[str, Any] = opened.origin.get("about") or {}
-        mode: Any = about.get("mode")
-        if mode not in MODES or opened.origin.get("workspace") != here or run.user != host.user:
-            continue
-        plans: list[Any] = [
-            entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN
-        ]
-        approved = [plan for plan in plans if plan is not None]  # a plan that was refused has no data
-        found.append(KnownSession(run, approved[-1]["mode"] if approved else mode))
+        mode = find_mode(host.home.folder, run.run_id, entries)
+        if mode is not None and opened.origin.get("workspace") == here and run.user == host.user:
+            found.append(KnownSession(run, mode))
     return found
 
 

@@ -74,7 +74,7 @@ class AcpSession:
         self.id = session_id or new_run_id()
         self.workspace = workspace
         self._client = SessionClient(client, self.id)
-        self._own = None if assistant.session is None else assistant.session(host, self._on_mode, entries)
+        self._own = None if assistant.session is None else assistant.session(host, self._on_mode, entries, self.id)
         self._session = AssistantSession(
             assistant if self._own is None else self._own.assistant, replace(host, approver=self._ask_user)
         )
