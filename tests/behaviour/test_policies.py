@@ -21,12 +21,14 @@ from treadle import (
     tool,
 )
 from treadle.assistants.coding.modes import PROPOSE_PLAN, SESSION_TOOLSET, ModePolicy, ModeState
+from treadle.assistants.coding.session import FolderLockToolset
 from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges
 from treadle.core.entries import Returned
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
 from treadle.engine.setup import Services
 from treadle.guard.policy import with_rules
+from treadle.jobs.store import Jobs, JobTaken
 from treadle.stores.journal import MemoryJournal
 from treadle.toolsets import Memory, ProjectGuide, Skills
 from treadle.workspace import checkpointed, workspace_tools
@@ -690,6 +692,26 @@ def test_session_modes(story):
     played = story.play([every, "so"], toolsets=tools, policy=rules, approver=approver)
     assert [record.problem for record in played.result.calls] == [None, None, None, None, "denied"]
     assert asked == ["git_push"]
+
+
+def test_session_and_job(story, tmp_path):
+    folder, jobs = tmp_path / "project", Jobs(tmp_path / "home")
+    folder.mkdir()
+    (folder / "a.txt").write_text("one")
+    tools = FolderLockToolset(workspace_tools(folder, flat=True), lambda: jobs.along_in(str(folder)))
+    change = [call("read_file", {"path": "a.txt"}), call("write_file", {"path": "a.txt", "content": "two"})]
+    with jobs.alone_in(str(folder)):
+        played = story.play([*change, "so"], toolsets=[tools], policy=[allow("*")])
+    assert [record.problem for record in played.result.calls] == [None, "raised"]
+    assert "A job is changing" in played.result.calls[1].result.content
+    assert (folder / "a.txt").read_text() == "one"
+    with jobs.along_in(str(folder)):  # another session
+        played = story.play([*change, "so"], toolsets=[tools], policy=[allow("*")])
+        assert [record.problem for record in played.result.calls] == [None, None]
+        with pytest.raises(JobTaken, match="a coding session is changing"), jobs.alone_in(str(folder)):
+            pass
+    with jobs.alone_in(str(folder)):
+        assert (folder / "a.txt").read_text() == "two"
 
 
 def test_session_undo(story, tmp_path):

@@ -28,6 +28,7 @@ from treadle.assistants.coding.session_command import code
 from treadle.core.entries import Opened
 from treadle.core.errors import ContextNotFound, TreadleError
 from treadle.home import close_home, open_home
+from treadle.jobs.store import Jobs, JobTaken
 from treadle.plugins.assistant import Host
 from treadle.testing import Scripted, calls
 from treadle.workspace import ToolChange
@@ -361,6 +362,40 @@ def test_a_later_turn_of_a_conversation_is_in_the_mode_that_is_stored(stage: Sta
     assert problems(turn(calls(READ), calls(FIX), "I can't.")) == [None, "denied"]
     save_mode(stage.home.folder, "r", "accept-edits")
     assert problems(turn(calls(READ), calls(FIX), "Done."))[-2:] == [None, None]
+
+
+# jobs in the same folder
+
+
+def test_while_a_job_changes_the_folder_the_session_reads_and_changes_nothing(stage: Stage):
+    session, jobs = stage.session("accept-edits"), Jobs(stage.home.folder)
+    with jobs.alone_in(str(stage.folder)):
+        result = stage.edit(session, READ, FIX)
+    assert problems(result) == [None, "raised"]
+    assert result.calls[1].result is not None
+    assert f"A job is changing {stage.folder}" in result.calls[1].result.content
+    assert stage.files() == {"shop.py": BEFORE}
+    assert problems(stage.edit(session, READ, FIX))[-2:] == [None, None]
+
+
+def test_a_job_doesnt_start_in_a_folder_while_a_turn_changes_it(stage: Stage):
+    session, jobs = stage.session(), Jobs(stage.home.folder)
+    taken: list[str] = []
+
+    def says(approval: Approval) -> Answer:
+        try:
+            with jobs.alone_in(str(stage.folder)), jobs.along_in(str(stage.folder / "other")):
+                taken.append("")
+        except JobTaken as error:
+            taken.append(str(error))
+        return Answer(True)
+
+    new = ("write_file", {"path": "new.py", "content": "x = 1\n"})
+    stage.edit(session, READ, FIX, new, says=says)
+    assert taken[0] == ""  # nothing was changed yet
+    assert "a coding session is changing" in taken[1]
+    with jobs.alone_in(str(stage.folder)), pytest.raises(JobTaken, match="A job is changing"), session.lock_folder():
+        pass  # neither is anything undone meanwhile
 
 
 # the symbol index

@@ -137,7 +137,8 @@ class CodingEditorSession:
             raise SettingsError("/undo takes how many changes to undo, or `all`.")
         changes = self._session.changes(run_id)
         try:
-            undone = await changes.undo(len(changes.load()) if text == "all" else int(text or 1))
+            with self._session.lock_folder():
+                undone = await changes.undo(len(changes.load()) if text == "all" else int(text or 1))
         except ChangedSince as changed:
             names = ", ".join(changed.paths)
             raise SettingsError(

@@ -4,15 +4,18 @@ It has no user interface. `treadle code` and editors show it through `SessionVie
 `AssistantSession(coding.assistant, host)`; each run keeps its changes by its id, whichever process goes on with it.
 """
 
-from collections.abc import Mapping, Sequence
+from asyncio import to_thread
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from types import TracebackType
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolResult, Toolset, tool
-from treadle.assistant import Assistant, Host, settings_for
+from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolProblem, ToolResult, Toolset, TreadleError, tool
+from treadle.assistant import Assistant, Host, Jobs, settings_for
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
 from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
@@ -153,6 +156,10 @@ class CodingSession:
 
     # changes
 
+    def lock_folder(self) -> AbstractContextManager[None]:
+        """Return a lock on the folder while it is changed. Raises `JobTaken` while a job changes it in place."""
+        return Jobs(self._host.home.folder).along_in(str(self.folder))
+
     def changes(self, run_id: str) -> SessionChanges:
         """Return the changes of a run of this session."""
         return SessionChanges(self.folder, self._host.home.folder, run_id)
@@ -218,4 +225,33 @@ class _SessionToolset(WrapperToolset):
     async def for_run(self, context: RunContext[Any]) -> Toolset:
         """Return the tools of one run."""
         changes = self._session.changes(context.run_id)
-        return checkpointed(self._checked, changes.checkpoints, partial(self._session.note_change, changes))
+        kept = checkpointed(self._checked, changes.checkpoints, partial(self._session.note_change, changes))
+        return FolderLockToolset(kept, self._session.lock_folder)
+
+
+class FolderLockToolset(WrapperToolset):
+    """Tools that hold a lock on their folder from the first change on until the end of the turn."""
+
+    def __init__(self, inner: Toolset, lock: Callable[[], AbstractContextManager[None]]) -> None:
+        super().__init__(inner, lambda each: each)
+        self._lock = lock
+        self._held = ExitStack()
+        self._is_held = False
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            await super().__aexit__(kind, error, trace)
+        finally:
+            self._held.close()
+            self._is_held = False
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Make a call, with the folder locked if it may change it. Raises `ToolProblem` if the lock is taken."""
+        tool = next((tool for tool in self.tools() if tool.name == call.name), None)
+        if not self._is_held and tool is not None and tool.effect_of(call.arguments) != "read":
+            try:
+                await to_thread(self._held.enter_context, self._lock())
+            except TreadleError as taken:
+                raise ToolProblem(str(taken)) from taken
+            self._is_held = True
+        return await super().call(call, context)

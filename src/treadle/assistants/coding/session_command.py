@@ -260,7 +260,8 @@ class SessionChat:
         changes = self._coding.changes(self._talk.run_id)
         known = len(changes.load())
         try:
-            undone = await changes.undo(known if text == "all" else int(text or 1))
+            with self._coding.lock_folder():
+                undone = await changes.undo(known if text == "all" else int(text or 1))
         except ChangedSince as changed:
             names = ", ".join(changed.paths)
             raise TreadleError(
