@@ -20,18 +20,23 @@ from treadle import (
     open_home,
     tool,
 )
+from treadle.assistant import settings_for
+from treadle.assistants.coding.agreed_checks import choose_check
 from treadle.assistants.coding.modes import PROPOSE_PLAN, SESSION_TOOLSET, ModePolicy, ModeState
 from treadle.assistants.coding.session import FolderLockToolset
 from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges
+from treadle.assistants.coding.verification import Verification, verify_claim
 from treadle.core.entries import Returned
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
 from treadle.engine.setup import Services
 from treadle.guard.policy import with_rules
+from treadle.home import close_home
 from treadle.jobs.store import Jobs, JobTaken
+from treadle.plugins.assistant import Host
 from treadle.stores.journal import MemoryJournal
 from treadle.toolsets import Memory, ProjectGuide, Skills
-from treadle.workspace import checkpointed, workspace_tools
+from treadle.workspace import CheckOutcome, checkpointed, workspace_tools
 from wire import call
 
 done: list[str] = []
@@ -692,6 +697,33 @@ def test_session_modes(story):
     played = story.play([every, "so"], toolsets=tools, policy=rules, approver=approver)
     assert [record.problem for record in played.result.calls] == [None, None, None, None, "denied"]
     assert asked == ["git_push"]
+
+
+def test_agreed_check(tmp_path):
+    folder, home, asked = tmp_path / "project", open_home(tmp_path / "home"), []
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+
+    def host(answer):
+        return Host(
+            home, None, folder=folder, approver=None if answer is None else lambda approval: asked.append(approval) or answer
+        )
+
+    def chosen(answer, folder, named=""):
+        return asyncio.run(choose_check(host(answer), folder, settings_for(folder), named))
+
+    assert chosen(None, folder) == ""  # no user can be asked
+    assert chosen(True, folder) == chosen(False, folder) == "python3 -m compileall -q ."
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.py").touch()
+    assert chosen(False, other) == chosen(True, other) == ""
+    assert len(asked) == 2
+    assert chosen(False, other, "make lint") == chosen(False, other) == "make lint"
+    close_home(home)
+    passed = CheckOutcome("check", "make lint", 0, 0, 0, 0, (), "passed", "", 1.0)
+    assert verify_claim(None, passed) == Verification(True, "`make lint` passes; there are no tests")
+    assert not verify_claim(None, CheckOutcome("", "", 0, 0, 0, 0, (), "no tests", "", 1.0)).holds
 
 
 def test_session_and_job(story, tmp_path):

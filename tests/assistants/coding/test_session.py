@@ -500,6 +500,6 @@ def test_the_command_builds_the_index_while_it_is_used_and_not_for_one_prompt(
     monkeypatch.setattr(ProjectSymbols, "start", lambda self: seen.append("started"))
     monkeypatch.setattr(ProjectSymbols, "close", close)
     host = Host(stage.home, model, folder=stage.folder, terminal=QuietTerminal(), talk=lambda *_: Talk())
-    args = Namespace(words=["hi"], mode=None, continue_last=False, resume=None)
+    args = Namespace(words=["hi"], mode=None, continue_last=False, resume=None, check="")
     assert asyncio.run(code(args, host)) == 0
     assert seen == (["started", "conversation", "closed"] if interactive else ["answer", "closed"])

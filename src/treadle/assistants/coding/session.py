@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolProblem, ToolResult, Toolset, TreadleError, tool
 from treadle.assistant import Assistant, Host, Jobs, settings_for
+from treadle.assistants.coding.agreed_checks import choose_check
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
 from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
@@ -55,11 +56,19 @@ class SessionView(Protocol):
 class CodingSession:
     """One user's session in the host's folder.
 
+    `check` is the command that checks the work where there are no tests.
     `goes_on` says that `mode` is the one a run started with: a later turn is in the mode that is stored with the run.
     """
 
     def __init__(
-        self, base: Assistant, host: Host, mode: Mode = "ask", view: SessionView | None = None, *, goes_on: bool = False
+        self,
+        base: Assistant,
+        host: Host,
+        mode: Mode = "ask",
+        view: SessionView | None = None,
+        *,
+        goes_on: bool = False,
+        check: str = "",
     ) -> None:
         self.folder = host.workspace
         self.state = ModeState(mode, None if view is None else view.show_mode)
@@ -76,11 +85,11 @@ class CodingSession:
         self.is_confined = commands.sandbox and not commands.network
         has_tools = commands.sandbox or not host.shared  # what the owner allows themselves they don't allow others
         self.symbols = ProjectSymbols(self.folder, host.home.folder)
-        self._coding = _SessionToolset(self._make_coding_tools(host), self) if has_tools else None
+        self._coding = _SessionToolset(self._make_coding_tools(host, check), self) if has_tools else None
         self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
         self.assistant = replace(base, configure=None, **self.configure())
 
-    def _make_coding_tools(self, host: Host) -> Toolset:
+    def _make_coding_tools(self, host: Host, check: str) -> Toolset:
         return make_coding_toolset(
             "build",
             self.folder,
@@ -88,6 +97,7 @@ class CodingSession:
             flat=True,
             background=True,
             symbols=self.symbols,
+            ask_check=lambda: choose_check(host, self.folder, self._settings, check, self._run_id),
             diagnostics=host.settings.assistant("coding").diagnostics,
         )
 

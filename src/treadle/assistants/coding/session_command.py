@@ -24,6 +24,7 @@ from treadle.assistant import (
     wrap_words,
 )
 from treadle.assistants.coding import assistant, prompts
+from treadle.assistants.coding.command import add_check_argument
 from treadle.assistants.coding.inputs import truncate_middle
 from treadle.assistants.coding.mentions import expand_session_mentions, find_mentions
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode, next_mode, parse_mode
@@ -45,6 +46,7 @@ def code_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle code`."""
     parser.add_argument("words", nargs="*", metavar="PROMPT", help="the first message; piped text is added, and files as @FILE")
     parser.add_argument("--mode", choices=list(MODES), metavar="MODE", help="ask (default), accept-edits or plan")
+    add_check_argument(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("-c", "--continue", action="store_true", dest="continue_last", help="continue the last session here")
     which.add_argument("--resume", metavar="RUN", help="continue this session: its id, the beginning of it, or `last`")
@@ -55,7 +57,7 @@ async def code(args: Namespace, host: Host) -> int:
     """Hold a session in the current folder, or answer one piped prompt."""
     known = await find_session("last" if args.continue_last else args.resume, host) if args.continue_last or args.resume else None
     mode = args.mode or ("ask" if known is None else known.mode)
-    coding = CodingSession(assistant, host, mode, TerminalView(host.command_terminal))
+    coding = CodingSession(assistant, host, mode, TerminalView(host.command_terminal), check=args.check)
     session = AssistantSession(coding.assistant, host, {"mode": mode})
     talk = host.start_talk(session, session.agent(await host.model()))
     try:

@@ -1,6 +1,6 @@
 """The tools of each job kind, and its policy: review and triage read, build and debug make changes that can be undone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,6 +79,8 @@ def make_coding_toolset(
     background: bool = False,
     data: Path | None = None,
     symbols: ProjectSymbols | None = None,
+    check: str = "",
+    ask_check: Callable[[], Awaitable[str]] | None = None,
     diagnostics: bool = False,
 ) -> Toolset:
     """Return the tools of one job kind in a folder.
@@ -90,6 +92,8 @@ def make_coding_toolset(
     background   whether commands may run while the model goes on
     data         the folder of a home, in which the symbol index is stored
     symbols      the symbol index, if it is open already
+    check        the command that checks the project where there are no tests
+    ask_check    returns such a command once there turn out to be none, after asking the user
     diagnostics  whether a language server checks each edit, where one is installed
     """
     commands, git = settings.commands, settings.git
@@ -100,7 +104,15 @@ def make_coding_toolset(
         return only(CombinedToolset(files, git_tools(folder, flat=True, unsafe=unsafe)), *READ_TOOLS)
     together = CombinedToolset(
         workspace_tools(folder, flat=flat, outline=find_outliner(), symbols=lookup, project=project),
-        check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, project=project, unsafe=unsafe),
+        check_tools(
+            folder,
+            flat=flat,
+            usual=usual_tests(settings, check),
+            bounds=tests or bounds,
+            project=project,
+            unsafe=unsafe,
+            ask_check=ask_check,
+        ),
         shell_tools(
             folder,
             flat=flat,
@@ -141,9 +153,9 @@ def bounds_of_tests(settings: Settings, before: CheckOutcome | None) -> Bounds:
     return replace(bounds, seconds=min(bounds.seconds, max(_LEAST_SECONDS, before.seconds * _SLOWER)))
 
 
-def usual_tests(settings: Settings) -> CheckSelection:
-    """Return the test run that checks everything."""
-    return CheckSelection(settings.tests.runner, command=settings.tests.command)
+def usual_tests(settings: Settings, check: str = "") -> CheckSelection:
+    """Return the test run that checks everything; `check` is the command that does so where there are no tests."""
+    return CheckSelection(settings.tests.runner, command=settings.tests.command, check=check)
 
 
 def coding_rules(kind: CodingJobName, *, leaves: bool) -> Sequence[Any]:
