@@ -29,12 +29,14 @@ from treadle.assistants.coding.verification import Verification, verify_claim
 from treadle.core.entries import Returned
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
+from treadle.core.messages import Quote
 from treadle.engine.setup import Services
 from treadle.guard.policy import with_rules
 from treadle.home import close_home
 from treadle.jobs.store import Jobs, JobTaken
 from treadle.plugins.assistant import Host
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted, calls
 from treadle.toolsets import Memory, ProjectGuide, Skills
 from treadle.workspace import CheckOutcome, checkpointed, workspace_tools
 from wire import call
@@ -697,6 +699,30 @@ def test_session_modes(story):
     played = story.play([every, "so"], toolsets=tools, policy=rules, approver=approver)
     assert [record.problem for record in played.result.calls] == [None, None, None, None, "denied"]
     assert asked == ["git_push"]
+
+
+def test_quoted_content():
+    account, sent = "DE89370400440532013000", []
+
+    @tool
+    def send_money(recipient: str, amount: float) -> str:
+        """Send money."""
+        sent.append(recipient)
+        return "sent"
+
+    def paid(*prompt):
+        sent.clear()
+        model = Scripted(calls(("send_money", {"recipient": account, "amount": 98.7})), "so")
+        result = Agent(model, tools=[send_money], policy=[allow("*")]).run_sync(prompt)
+        return len(sent), [approval.reason for approval in result.approvals], model.requests[0].history[0].text
+
+    bill = Quote("bill.txt", f"Please pay 98.70 to {account}.")
+    ran, (reason,), read = paid("Pay the bill.", bill)
+    assert ran == 0
+    assert "bill.txt" in reason
+    assert read.startswith("Pay the bill.\n\n<untrusted-")
+    assert paid(f"Pay 98.70 to {account}.", bill)[:2] == (1, [])
+    assert paid("Pay the bill.")[0] == 1  # nothing untrusted was read
 
 
 def test_agreed_check(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from treadle import Image
-from treadle.assistant import TypedPrompt, expand_mentions
+from treadle.assistant import Quote, TypedPrompt, expand_mentions
 from treadle.assistants.coding.project_symbols import MAX_PLACES, SymbolDefinition
 from treadle.errors import BadMedia
 
@@ -31,8 +31,7 @@ class SymbolMentions(Struct, frozen=True):
 
     def add_to(self, prompt: TypedPrompt, typed: str) -> TypedPrompt:
         """Return a prompt with the definitions, and with the images whose paths are typed."""
-        blocks = "".join(map(_format_definition, self.definitions))
-        return TypedPrompt(prompt.text + blocks, (*prompt.attachments, *_find_images(typed)))
+        return TypedPrompt(prompt.text, (*prompt.attachments, *map(_quote_definition, self.definitions), *_find_images(typed)))
 
 
 async def find_mentions(text: str, find_symbols: SymbolFinder) -> SymbolMentions:
@@ -56,12 +55,11 @@ def _find_names(text: str) -> Sequence[str]:
     return [name for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(text)) if not Path(name).is_file()]
 
 
-def _format_definition(found: SymbolDefinition) -> str:
+def _quote_definition(found: SymbolDefinition) -> Quote:
     lines = found.source.splitlines()[:MAX_LINES]
     more = found.end - found.start + 1 - len(lines)
     note = f"\n[{more} more lines]" if more > 0 else ""
-    about = f'name="{found.name}" file="{found.path}" lines="{found.start}-{found.end}"'
-    return f"\n\n<symbol {about}>\n" + "\n".join(lines) + f"{note}\n</symbol>"
+    return Quote(f"{found.name} in {found.path}, lines {found.start}-{found.end}", "\n".join(lines) + note)
 
 
 def _find_images(text: str) -> list[Image]:

@@ -16,6 +16,7 @@ from treadle.assistant import (
     AssistantSession,
     ChatExtension,
     Host,
+    Quote,
     SlashCommand,
     Terminal,
     TypedPrompt,
@@ -160,6 +161,7 @@ class SessionChat:
         self._host = host
         self._terminal = host.command_terminal
         self._context: list[str] = []  # what the user did since the last message, for the model
+        self._outputs: list[Quote] = []  # of the user's own commands since then
 
     async def converse(self, first: TypedPrompt | None) -> int:
         """Answer lines until there are no more."""
@@ -211,14 +213,16 @@ class SessionChat:
         prompt = await expand_session_mentions(said, self._coding.symbols.find_definitions) if isinstance(said, str) else said
         notes = [*self._context, self._coding.take_mode_note()]
         context, self._context = "".join([f"\n\n{each}" for each in notes if each]), []
-        return TypedPrompt(prompt.text + context, prompt.attachments)
+        outputs, self._outputs = self._outputs, []
+        return TypedPrompt(prompt.text + context, (*prompt.attachments, *outputs))
 
     async def _run_shell_line(self, line: str) -> None:
         if not line:
             raise SettingsError("Type a command after the exclamation mark: !git status")
         output = await self._coding.run_shell_line(line)
         self._terminal.line(output)
-        self._context.append(f"The user ran a command:\n<command>\n{line}\n</command>\n<output>\n{output}\n</output>")
+        self._context.append(f"The user ran a command:\n<command>\n{line}\n</command>")
+        self._outputs.append(Quote("the output of the user's command", output))
 
     # modes
 
@@ -293,7 +297,7 @@ class SessionChat:
         if text:
             known = await find_session(text, self._host)
             self._terminal.note(f"Continuing run {known.run.run_id}: {known.run.title}")
-            self._context = []
+            self._context, self._outputs = [], []
             await self._talk.go_on(known.run.run_id)
             return
         for known in (await list_sessions(self._host))[:10]:
