@@ -16,6 +16,7 @@ import msgspec
 from treadle import Answer, Approval
 from treadle.assistant import Host, Settings
 from treadle.errors import SettingsError
+from treadle.files import Workspace
 from treadle.workspace import CheckOutcome
 
 FILE = "checks.json"  # in the home
@@ -25,6 +26,7 @@ REASON = (
 )
 MAX_COMMAND = 1_000  # characters
 _DAY = 86_400.0
+_MAX_FILES = 5_000  # among which Python code is looked for
 _INSTALLED = (".venv", "venv", "node_modules")
 
 
@@ -44,7 +46,8 @@ def propose_check(folder: Path) -> str:
             return "node_modules/.bin/tsc --noEmit"
         if which("tsc"):
             return "tsc --noEmit"
-    if any(islice((path for pattern in ("*.py", "*/*.py", "*/*/*.py") for path in folder.glob(pattern)), 1)):
+    files = Workspace(folder, links=False).files(passed=lambda name: name.startswith(".") or name in _INSTALLED)
+    if any(path.endswith(".py") for path in islice(files, _MAX_FILES)):
         left_out = " -x '/(.?venv|node_modules)/'" if any((folder / name).exists() for name in _INSTALLED) else ""
         return f"python3 -m compileall -q{left_out} ."
     return ""
