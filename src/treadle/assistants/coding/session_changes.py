@@ -52,9 +52,9 @@ def find_mode(home: Path, run_id: str, entries: Sequence[Entry]) -> Mode | None:
     began = next((mode for mode in MODES if mode == about.get("mode")), None)
     if began is None:
         return None
-    results = [entry.result for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN]
-    approved: list[Mode] = [result.data["mode"] for result in results if isinstance(result.data, dict)]  # a refused one has no data
-    return load_mode(home, run_id) or (approved[-1] if approved else began)
+    plans: list[Any] = [entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN]
+    approved = [plan["mode"] for plan in plans if plan is not None]  # one that was refused has no data
+    return load_mode(home, run_id) or next((mode for mode in MODES if mode in approved[-1:]), began)
 
 
 def save_mode(home: Path, run_id: str, mode: Mode) -> None:
