@@ -49,12 +49,12 @@ def find_mode(home: Path, run_id: str, entries: Sequence[Entry]) -> Mode | None:
     """
     opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
     about: dict[str, Any] = opened.origin.get("about") or {}
-    began = next((mode for mode in MODES if mode == about.get("mode")), None)
+    began: Mode | None = next((mode for mode in MODES if mode == about.get("mode")), None)
     if began is None:
         return None
     plans: list[Any] = [entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN]
-    approved = [plan["mode"] for plan in plans if plan is not None]  # one that was refused has no data
-    return load_mode(home, run_id) or next((mode for mode in MODES if mode in approved[-1:]), began)
+    approved: list[Mode] = [plan["mode"] for plan in plans if plan is not None]  # one that was refused has no data
+    return load_mode(home, run_id) or (approved[-1] if approved else began)
 
 
 def save_mode(home: Path, run_id: str, mode: Mode) -> None:
