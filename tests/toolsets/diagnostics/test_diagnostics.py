@@ -176,3 +176,40 @@ def test_pyright_finds_the_types_that_an_edit_breaks_in_the_sandbox(tmp_path):
     result = asyncio.run(run())
     (error,) = result.data["diagnostics"]["errors"]
     assert (error["line"], error["code"]) == (3, "reportArgumentType")
+
+
+def launch_directly(server):
+    """Start a language server as a process, without a sandbox."""
+
+    async def run(stdin, on_data):
+        pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(*server.command, stdin=stdin, stdout=pipe, stderr=nowhere)
+        try:
+            while data := await process.stdout.read(1 << 16):
+                on_data(data)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            process._transport.close()
+
+    return run
+
+
+def test_typescript_language_server_finds_the_types_that_an_edit_breaks(tmp_path):
+    if ".ts" not in find_language_servers(tmp_path):
+        pytest.skip("There is no typescript-language-server here")
+    (tmp_path / "tsconfig.json").write_text('{"compilerOptions": {"strict": true}}')
+    (tmp_path / "a.ts").write_text("export function double(n: number): number {\n  return n * 2;\n}\n")
+
+    async def run():
+        diagnostics = Diagnostics(tmp_path, seconds=(60, 60), launch=launch_directly)
+        async with DiagnosedToolset(workspace_tools(tmp_path, flat=True), diagnostics, "workspace") as tools:
+            await tools.call(Call("c", "read_file", {"path": "a.ts"}), RunContext(run_id="run"))
+            wrong = {"path": "a.ts", "line_number": 4, "content": 'double("three");\n'}
+            return await tools.call(Call("c", "insert_lines", wrong), RunContext(run_id="run"))
+
+    result = asyncio.run(run())
+    (error,) = result.data["diagnostics"]["errors"]
+    assert (error["line"], error["code"]) == (4, "2345")
+    assert "typescript-language-server finds 1 new error" in str(result)
