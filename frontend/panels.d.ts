@@ -170,6 +170,12 @@ interface JobStep {
   seconds?: number;
 }
 
+interface CodingModeInfo {
+  name: string;
+  title: string;
+  summary: string;
+}
+
 interface Workspaces {
   workspaces: { path: string; is_sample?: boolean }[];
   missing: string[];

@@ -18,6 +18,7 @@ METHODS = frozenset(("open", "read_text", "read_bytes", "write_text", "write_byt
 OTHERS = frozenset(("owner.open", "self._runs.open", "service.open", "operation.open"))  # nothing that is a file
 WAYS = frozenset(("workspace", "_workspace", "Workspace"))  # what opens beneath a folder
 MAY = {
+    "assistants/coding/agreed_checks.py": "its own file, in Treadle's own folder",
     "assistants/coding/context_log.py": "writes what a model was asked into a job's own folder",
     "assistants/coding/session_changes.py": "its own file, in Treadle's own folder",
     "assistants/coding/review.py": "keeps the diff that is reviewed in a job's own folder",

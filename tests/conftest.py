@@ -111,6 +111,7 @@ def browser():
 
 
 @pytest.fixture
-def no_language_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave edits unchecked: a language server takes seconds to start; `tests/toolsets/diagnostics` has those."""
+def no_code_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave edits unchecked and the symbol index unbuilt: a language server and a parser take seconds to start."""
     monkeypatch.setenv("TREADLE_CODING_DIAGNOSTICS", "false")
+    monkeypatch.setenv("TREADLE_CODING_INDEX", "false")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from treadle.agent.shared_resources import SharedResources
     from treadle.agent.talk import ApprovalChoice, AssistantChat, ChatExtension, SlashCommand, exit_code
     from treadle.core.errors import ContextNotFound
+    from treadle.core.messages import Quote
     from treadle.core.seams import Situation
     from treadle.core.wrapping import wrap_words
     from treadle.engine.setup import Caller
@@ -44,6 +45,7 @@ _HOMES = {
     "JobResult": "treadle.jobs.execution",
     "Jobs": "treadle.jobs.store",
     "Panel": "treadle.plugins.assistant",
+    "Quote": "treadle.core.messages",
     "Rule": "treadle.guard.rules",
     "RulePolicy": "treadle.guard.rules",
     "SessionCommand": "treadle.plugins.editor_session",
@@ -93,6 +95,7 @@ __all__ = [
     "JobResult",
     "Jobs",
     "Panel",
+    "Quote",
     "Rule",
     "RulePolicy",
     "SessionCommand",

@@ -20,16 +20,25 @@ from treadle import (
     open_home,
     tool,
 )
+from treadle.assistant import settings_for
+from treadle.assistants.coding.agreed_checks import choose_check
 from treadle.assistants.coding.modes import PROPOSE_PLAN, SESSION_TOOLSET, ModePolicy, ModeState
+from treadle.assistants.coding.session import FolderLockToolset
 from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges
+from treadle.assistants.coding.verification import Verification, verify_claim
 from treadle.core.entries import Returned
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded, CallReturned, ContextLoaded
+from treadle.core.messages import Quote
 from treadle.engine.setup import Services
 from treadle.guard.policy import with_rules
+from treadle.home import close_home
+from treadle.jobs.store import Jobs, JobTaken
+from treadle.plugins.assistant import Host
 from treadle.stores.journal import MemoryJournal
+from treadle.testing import Scripted, calls
 from treadle.toolsets import Memory, ProjectGuide, Skills
-from treadle.workspace import checkpointed, workspace_tools
+from treadle.workspace import CheckOutcome, checkpointed, workspace_tools
 from wire import call
 
 done: list[str] = []
@@ -690,6 +699,77 @@ def test_session_modes(story):
     played = story.play([every, "so"], toolsets=tools, policy=rules, approver=approver)
     assert [record.problem for record in played.result.calls] == [None, None, None, None, "denied"]
     assert asked == ["git_push"]
+
+
+def test_quoted_content():
+    account, sent = "DE89370400440532013000", []
+
+    @tool
+    def send_money(recipient: str, amount: float) -> str:
+        """Send money."""
+        sent.append(recipient)
+        return "sent"
+
+    def paid(*prompt):
+        sent.clear()
+        model = Scripted(calls(("send_money", {"recipient": account, "amount": 98.7})), "so")
+        result = Agent(model, tools=[send_money], policy=[allow("*")]).run_sync(prompt)
+        return len(sent), [approval.reason for approval in result.approvals], model.requests[0].history[0].text
+
+    bill = Quote("bill.txt", f"Please pay 98.70 to {account}.")
+    ran, (reason,), read = paid("Pay the bill.", bill)
+    assert ran == 0
+    assert "bill.txt" in reason
+    assert read.startswith("Pay the bill.\n\n<untrusted-")
+    assert paid(f"Pay 98.70 to {account}.", bill)[:2] == (1, [])
+    assert paid("Pay the bill.")[0] == 1  # nothing untrusted was read
+
+
+def test_agreed_check(tmp_path):
+    folder, home, asked = tmp_path / "project", open_home(tmp_path / "home"), []
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+
+    def host(answer):
+        return Host(
+            home, None, folder=folder, approver=None if answer is None else lambda approval: asked.append(approval) or answer
+        )
+
+    def chosen(answer, folder, named=""):
+        return asyncio.run(choose_check(host(answer), folder, settings_for(folder), named))
+
+    assert chosen(None, folder) == ""  # no user can be asked
+    assert chosen(True, folder) == chosen(False, folder) == "python3 -m compileall -q ."
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.py").touch()
+    assert chosen(False, other) == chosen(True, other) == ""
+    assert len(asked) == 2
+    assert chosen(False, other, "make lint") == chosen(False, other) == "make lint"
+    close_home(home)
+    passed = CheckOutcome("check", "make lint", 0, 0, 0, 0, (), "passed", "", 1.0)
+    assert verify_claim(None, passed) == Verification(True, "`make lint` passes; there are no tests")
+    assert not verify_claim(None, CheckOutcome("", "", 0, 0, 0, 0, (), "no tests", "", 1.0)).holds
+
+
+def test_session_and_job(story, tmp_path):
+    folder, jobs = tmp_path / "project", Jobs(tmp_path / "home")
+    folder.mkdir()
+    (folder / "a.txt").write_text("one")
+    tools = FolderLockToolset(workspace_tools(folder, flat=True), lambda: jobs.along_in(str(folder)))
+    change = [call("read_file", {"path": "a.txt"}), call("write_file", {"path": "a.txt", "content": "two"})]
+    with jobs.alone_in(str(folder)):
+        played = story.play([*change, "so"], toolsets=[tools], policy=[allow("*")])
+    assert [record.problem for record in played.result.calls] == [None, "raised"]
+    assert "A job is changing" in played.result.calls[1].result.content
+    assert (folder / "a.txt").read_text() == "one"
+    with jobs.along_in(str(folder)):  # another session
+        played = story.play([*change, "so"], toolsets=[tools], policy=[allow("*")])
+        assert [record.problem for record in played.result.calls] == [None, None]
+        with pytest.raises(JobTaken, match="a coding session is changing"), jobs.alone_in(str(folder)):
+            pass
+    with jobs.alone_in(str(folder)):
+        assert (folder / "a.txt").read_text() == "two"
 
 
 def test_session_undo(story, tmp_path):

@@ -13,7 +13,7 @@ from cli.running import PATIENCE, asks, command, environment, script
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("tmux") is None, reason="There is no tmux here"),
-    pytest.mark.usefixtures("no_language_servers"),
+    pytest.mark.usefixtures("no_code_analysis"),
 ]
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"

@@ -9,7 +9,8 @@ import pytest
 from attachments import png
 from cli.running import environment, opened, script, treadle
 from treadle.core.errors import BadMedia, BadPrompt
-from treadle.plugins.prompts import MAX_TEXT_BYTES, TypedPrompt, expand_mentions
+from treadle.core.messages import Quote
+from treadle.plugins.prompts import MAX_TEXT_BYTES, TypedPrompt, expand_mentions, prompt_from_words
 
 
 @pytest.fixture
@@ -108,10 +109,16 @@ def test_piped_text_is_never_a_reason_to_open_a_file(home):
 # mentions
 
 
-def test_a_mentioned_text_file_follows_the_prompt(folder):
-    assert expand_mentions("what is in @notes.txt?") == TypedPrompt(
-        'what is in @notes.txt?\n\n<file name="notes.txt">\nmilk\neggs\n</file>'
-    )
+def test_a_mentioned_text_file_is_quoted(folder):
+    prompt = expand_mentions("what is in @notes.txt?")
+    assert prompt == TypedPrompt("what is in @notes.txt?", (Quote("notes.txt", (folder / "notes.txt").read_text()),))
+    (folder / "empty.txt").write_text(" \n")
+    assert expand_mentions("what is in @empty.txt?").attachments == ()
+
+
+def test_a_command_that_takes_text_alone_has_the_file_in_it(folder, monkeypatch):
+    monkeypatch.setattr("treadle.plugins.prompts._read_pipe", bytes)
+    assert prompt_from_words(["see", "@notes.txt"]) == 'see @notes.txt\n\n<file name="notes.txt">\nmilk\neggs\n</file>'
 
 
 @pytest.mark.parametrize(
@@ -125,9 +132,9 @@ def test_a_mentioned_text_file_follows_the_prompt(folder):
     ],
 )
 def test_a_mention_is_a_word_of_its_own(folder, text, names):
-    expanded = expand_mentions(text).text
-    assert expanded.startswith(text)
-    assert [line[12:-2] for line in expanded.splitlines() if line.startswith("<file name=")] == names
+    expanded = expand_mentions(text)
+    assert expanded.text == text
+    assert [quote.source for quote in expanded.attachments] == names
 
 
 def test_a_mentioned_image_is_attached(folder):
@@ -169,4 +176,5 @@ def test_ask_sends_mentioned_images_and_text(home):
     (home / "notes.txt").write_text("milk")
     ran = treadle(home, "ask", "compare @a.png with @notes.txt", "-m", script(home, "ok"), cwd=home)
     assert ran.code == 0
-    assert '<file name="notes.txt">\nmilk\n</file>' in said(home)
+    assert said(home) == "compare @a.png with @notes.txt [notes.txt] [image a.png]"
+    assert "milk" in treadle(home, "show", "last").out

@@ -428,7 +428,7 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
         ("[mcp.x]\nurls = 1\n", "mcp.x.urls in FILE isn't a known setting. Did you mean mcp.x.url?"),
         ("sandbox = false\n", "sandbox in FILE isn't a known setting. Did you mean commands.sandbox?"),
         ("[git]\nnetwork = true\n", "git.network in FILE isn't a known setting. Did you mean commands.network?"),
-        ("[tests]\nqqq = 1\n", "tests.qqq in FILE isn't a known setting. There are: command, runner."),
+        ("[tests]\nqqq = 1\n", "tests.qqq in FILE isn't a known setting. There are: command, check, runner."),
         (
             "zzz = 1\n",
             f"zzz in FILE isn't a known setting. There are: {', '.join(SECTIONS)}.",

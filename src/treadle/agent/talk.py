@@ -10,6 +10,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from treadle.core.media import Attachment
+    from treadle.core.messages import Quote
     from treadle.engine.result import RunResult
     from treadle.engine.setup import Approval
     from treadle.plugins.prompts import TypedPrompt
@@ -91,7 +92,7 @@ class AssistantChat(Protocol):
         """Whether a person is at a terminal: messages are typed, and approvals are answered at once."""
         ...
 
-    async def ask(self, prompt: str, attached: "Sequence[Attachment]" = ()) -> "RunResult[Any]":
+    async def ask(self, prompt: str, attached: "Sequence[Attachment | Quote]" = ()) -> "RunResult[Any]":
         """Send a message, and show the answer as it arrives."""
         ...
 

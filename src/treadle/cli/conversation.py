@@ -19,7 +19,7 @@ from treadle.cli.ui.run_status import RunStatus
 from treadle.core.entries import Entry, Finished, Said
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.media import Attachment, attachment_from_path
-from treadle.core.messages import Message
+from treadle.core.messages import Message, Quote
 from treadle.core.requests import Usage
 from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Caller
@@ -60,7 +60,7 @@ class Conversation:
         self._journal = self._memory or True
         self._earlier: list[str] = []  # runs of this conversation before the present one
 
-    async def ask(self, prompt: str, attached: Sequence[Attachment] = ()) -> TurnResult:
+    async def ask(self, prompt: str, attached: Sequence[Attachment | Quote] = ()) -> TurnResult:
         """Send a prompt, and show the result."""
         caller, history = await self._begin_turn(prompt)
         attached = (*attached, *self._attached)

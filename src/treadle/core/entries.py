@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Media, Result, Settling, Verdict, Wait
 from treadle.core.errors import JournalDamaged
 from treadle.core.grants import Grant, GrantTerms
-from treadle.core.messages import ContextItem, Message, Part, ReplyPart, Summary, Text
+from treadle.core.messages import ContextItem, Message, Part, Quote, ReplyPart, Summary, Text
 from treadle.core.requests import Finish, ToolDecision, Usage
 
 VERSION = 2  # 1 had untrusted content between the marks that a model reads it with
@@ -62,7 +62,7 @@ class Said(_Entry, frozen=True, tag="said"):
     """
 
     text: str
-    parts: tuple[Text | Media, ...] = ()
+    parts: tuple[Text | Quote | Media, ...] = ()
     id: str = ""
 
 
@@ -74,7 +74,7 @@ class Steered(_Entry, frozen=True, tag="steered"):
 
     id: str
     text: str
-    parts: tuple[Text | Media, ...] = ()
+    parts: tuple[Text | Quote | Media, ...] = ()
 
 
 class Delivered(_Entry, frozen=True, tag="delivered"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
 from treadle.core.calls import Media, MediaKind, media_kind, media_label
 from treadle.core.errors import BadMedia
+from treadle.core.messages import Quote
 from treadle.core.regular_files import NotRegular, open_regular
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ _SUFFIXES: dict[type[Attachment], str] = {
 }
 _CLAIMED = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 
-Prompt = str | Sequence[str | Attachment | Media]
+Prompt = str | Sequence[str | Quote | Attachment | Media]
 
 _NOUNS: dict[MediaKind, str] = {"image": "image", "audio": "recording", "document": "document"}
 

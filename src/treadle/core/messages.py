@@ -21,6 +21,22 @@ class Text(Struct, frozen=True, tag_field="part", tag="text"):
     text: str
 
 
+class Quote(Struct, frozen=True, tag_field="part", tag="quote"):
+    """A text that a person added to a message and that others may have written: a file, the output of a command.
+
+    It is untrusted, as the result of a tool that reads the same would be: a model reads it between marks, it vouches for no value,
+    and effects need approval from then on.
+    """
+
+    source: str
+    text: str
+
+    @property
+    def label(self) -> str:
+        """The label in place of the text, where a message is shown."""
+        return f"[{self.source}]"
+
+
 class Thinking(Struct, frozen=True, tag_field="part", tag="thinking"):
     """A model's reasoning, separate from its text. `signature` is the server's own, sent back unchanged."""
 
@@ -55,7 +71,7 @@ def summary_text(summary: Summary, notes: str) -> str:
     return f"[The beginning of this conversation was compacted.]\n\n{user}Notes on what happened:\n{notes}"
 
 
-Part = Text | Thinking | Opaque | Media | Call | Result | Summary
+Part = Text | Quote | Thinking | Opaque | Media | Call | Result | Summary
 ReplyPart = Text | Thinking | Opaque | Written
 
 
@@ -105,7 +121,7 @@ def message_size(message: Message) -> int:
 
 def _part_size(part: Part) -> int:
     match part:
-        case Text() | Thinking() | Summary():
+        case Text() | Quote() | Thinking() | Summary():
             return len(part.text)
         case Opaque():
             return len(part.json)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Media, Result
 from treadle.core.errors import BadMedia, BadPrompt, SettingsError, TreadleError
 from treadle.core.media import Attachment, Image, Prompt
-from treadle.core.messages import History, Message, Part, Text
+from treadle.core.messages import History, Message, Part, Quote, Text
 from treadle.core.requests import Traits
 from treadle.core.seams import Blobs, Model
 from treadle.core.tool import ToolResult
@@ -45,7 +45,7 @@ class PromptParts(Struct, frozen=True):
     """A user's message: the text with labels, and all parts if it is more than text."""
 
     text: str
-    parts: tuple[Text | Media, ...] = ()
+    parts: tuple[Text | Quote | Media, ...] = ()
 
 
 # What a person says
@@ -58,12 +58,12 @@ async def read_prompt(prompt: Prompt, model: Model, blobs: Blobs | None) -> Prom
             raise BadPrompt(_EMPTY)
         return PromptParts(repair_surrogates(prompt))
     given = _check_prompt(prompt)
-    check_supported(model, [part for part in given if not isinstance(part, str)])
+    check_supported(model, [part for part in given if not isinstance(part, str | Quote)])
     parts = [Text(part) if isinstance(part, str) else await _store_part(part, blobs) for part in _join_texts(given)]
     words = " ".join([part.text if isinstance(part, Text) else part.label for part in parts])
     if not words.strip():
         raise BadPrompt(_EMPTY)
-    return PromptParts(words, tuple(parts) if any(isinstance(part, Media) for part in parts) else ())
+    return PromptParts(words, tuple(parts) if any(isinstance(part, Media | Quote) for part in parts) else ())
 
 
 def check_supported(model: Model, media: Sequence[Attachment | Media]) -> None:
@@ -81,14 +81,14 @@ def is_supported(traits: Traits, media_type: str) -> bool:
     return media_type.startswith("text/") or traits.takes(media_type)
 
 
-def _check_prompt(prompt: object) -> list[str | Attachment | Media]:
+def _check_prompt(prompt: object) -> list[str | Quote | Attachment | Media]:
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes | bytearray | memoryview):
         raise BadPrompt(f"{_TAKES}, not {_describe(cast('object', prompt))}.")
     parts = cast("Sequence[object]", prompt)
     for part in parts:
-        if not isinstance(part, str | Attachment | Media):
+        if not isinstance(part, str | Quote | Attachment | Media):
             raise BadPrompt(f"{_TAKES}; this one has {_describe(part)}.")
-    return list(cast("Sequence[str | Attachment | Media]", parts))
+    return list(cast("Sequence[str | Quote | Attachment | Media]", parts))
 
 
 def _describe(value: object) -> str:
@@ -106,11 +106,13 @@ def _describe(value: object) -> str:
             return type(value).__name__
 
 
-def _join_texts(given: Sequence[str | Attachment | Media]) -> list[str | Attachment | Media]:
+def _join_texts(given: Sequence[str | Quote | Attachment | Media]) -> list[str | Quote | Attachment | Media]:
     """Return the parts, adjacent texts joined, a line each; blank ones left out."""
-    joined: list[str | Attachment | Media] = []
+    joined: list[str | Quote | Attachment | Media] = []
     for part in given:
-        if not isinstance(part, str):
+        if isinstance(part, Quote):
+            joined.append(Quote(repair_surrogates(part.source), repair_surrogates(part.text)))
+        elif not isinstance(part, str):
             joined.append(part)
         elif (text := repair_surrogates(part)).strip():
             last = joined[-1] if joined else None
@@ -150,8 +152,8 @@ def _store(given: Attachment, blobs: Blobs) -> Media:
     return media
 
 
-async def _store_part(part: Attachment | Media, blobs: Blobs | None) -> Media:
-    return part if isinstance(part, Media) else await store_attachment(part, blobs)
+async def _store_part(part: Quote | Attachment | Media, blobs: Blobs | None) -> Quote | Media:
+    return part if isinstance(part, Quote | Media) else await store_attachment(part, blobs)
 
 
 # What a tool returned

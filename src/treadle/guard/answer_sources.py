@@ -16,7 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from treadle.core.calls import Call, Result
-from treadle.core.messages import Message, Text
+from treadle.core.messages import Message, Quote, Text
 from treadle.guard.dates import Day, find_days, locate_times
 from treadle.guard.numerals import LARGEST, all_numbers
 from treadle.guard.text_index import normalize_text, split_tokens, stem_word
@@ -134,7 +134,7 @@ def sources_of(messages: Iterable[Message], instructions: str = "") -> AnswerSou
                 texts.append("" if part.data is None else msgspec.json.encode(part.data).decode())
             elif isinstance(part, Call):
                 texts.append(f"{part.name} {msgspec.json.encode(part.arguments).decode()}")
-            elif isinstance(part, Text) and message.role != "model":
+            elif isinstance(part, Text | Quote) and message.role != "model":
                 texts.append(part.text)
     return AnswerSources(texts, data)
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from treadle.core.calls import Call, Result
-from treadle.core.messages import Message
+from treadle.core.messages import Message, Quote
 from treadle.guard.argument_kinds import ArgumentLeaf, find_addresses, flatten_arguments, is_link
 from treadle.guard.dates import Day, find_days, parse_day
 from treadle.guard.records import ResultRecord, find_text_items, parse_records
@@ -97,7 +97,7 @@ class Origins:
             self.said.append(TextIndex(text))
 
     def informed(self, source: str, text: str) -> None:
-        """Add untrusted context, which the run began with."""
+        """Add untrusted context: what the run began with, or what a user added to a message."""
         self.loose.append(UntrustedResult(Result("", source, text, None, untrusted=True)))
         self._parties.update(("",))
         self._tainted = True
@@ -112,6 +112,8 @@ class Origins:
                 self._calls[part.id] = part
             elif isinstance(part, Result):
                 self.returned(self._calls.pop(part.call_id, None), part)
+            elif isinstance(part, Quote):
+                self.informed(part.source, part.text)
 
     def returned(self, call: Call | None, result: Result) -> None:
         """Add one more result, with its call."""

@@ -90,12 +90,12 @@ def remove_tree(folder: Path) -> None:
 
 
 @contextmanager
-def _hold_lock(path: Path, taken: str) -> Generator[None, None, None]:
+def _hold_lock(path: Path, taken: str, how: int = fcntl.LOCK_EX) -> Generator[None, None, None]:
     """Hold a file lock, which the system releases when the process ends, however it does. Status checks hold it for a moment."""
     with path.open("ab") as lock:
         for attempt in range(_ATTEMPTS):
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, how | fcntl.LOCK_NB)
                 break
             except OSError as error:
                 if attempt == _ATTEMPTS - 1:
@@ -195,13 +195,22 @@ class Jobs:
 
     @contextmanager
     def alone_in(self, workspace: str) -> Generator[None, None, None]:
-        """Lock a folder while a job changes it, so that no other job's changes are attributed to it."""
+        """Lock a folder while a job changes it, so that no changes of another job or of a session are attributed to it."""
+        taken = f"Another job or a coding session is changing {workspace}. Wait until it is over, or stop it; see `treadle jobs`."
+        with _hold_lock(self._workspace_lock(workspace), taken):
+            yield
+
+    @contextmanager
+    def along_in(self, workspace: str) -> Generator[None, None, None]:
+        """Lock a folder while a session changes it, against jobs that change it in place; other sessions may change it too."""
+        taken = f"A job is changing {workspace}, so nothing else is. Wait until it is over, or cancel it; see `treadle jobs`."
+        with _hold_lock(self._workspace_lock(workspace), taken, fcntl.LOCK_SH):
+            yield
+
+    def _workspace_lock(self, workspace: str) -> Path:
         folder = self.folder.parent / "workspaces"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = sha256(workspace.encode(errors="surrogateescape")).hexdigest()[:16]
-        taken = f"Another job is changing {workspace}. Wait until it is over, or cancel it; `treadle jobs` lists them."
-        with _hold_lock(folder / name, taken):
-            yield
+        return folder / sha256(workspace.encode(errors="surrogateescape")).hexdigest()[:16]
 
     def _is_locked(self, job_id: str) -> bool:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from treadle.core.calls import Call, Result
 from treadle.core.entries import Compacted
-from treadle.core.messages import Message, Summary, Text
+from treadle.core.messages import Message, Quote, Summary, Text
 
 LONGEST_MESSAGE = 2_000  # characters of one of the user's messages
 LINE = 160  # characters of a line in an outline
@@ -122,6 +122,8 @@ def _spoken(message: Message) -> Iterable[tuple[str, str]]:
         match part:
             case Text():
                 yield ("User" if message.role == "person" else "Assistant"), part.text
+            case Quote():
+                yield f"Added by the user, from {part.source}", part.text
             case Call():
                 yield f"Call of {part.name}", str(part.arguments)
             case Result():

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Media, Result
 from treadle.core.entries import Entry, Finished, Forked, Opened, Replied, Returned, Said, Steered
-from treadle.core.messages import Text
+from treadle.core.messages import Quote, Text
 from treadle.loop.state import replay
 
 CUT = "The run was forked here, before this call had come back."
@@ -39,7 +39,7 @@ def find_message(entries: Sequence[Entry], number: int) -> int | None:
     return found[at] if number and 0 <= at < len(found) else None
 
 
-def message_parts(entry: Entry) -> list[str | Media]:
+def message_parts(entry: Entry) -> list[str | Quote | Media]:
     """Return what a message of the user consists of, as a prompt."""
     assert isinstance(entry, Said | Steered)  # as `find_message` finds them
     return [part.text if isinstance(part, Text) else part for part in entry.parts] or [entry.text]

@@ -40,7 +40,7 @@ from treadle.core.entries import (
     Woken,
 )
 from treadle.core.grants import Grant, GrantTerms, Scope
-from treadle.core.messages import ContextItem, History, Message, Part, ReplyPart, Text, text_of
+from treadle.core.messages import ContextItem, History, Message, Part, Quote, ReplyPart, Text, text_of
 from treadle.core.requests import Usage
 from treadle.loop.answers import UNNAMED_USER, refusal_result, settlement_result
 from treadle.loop.limits import Spent
@@ -289,7 +289,11 @@ def _has_media(part: Part) -> bool:
 
 def _begins_tainted(entry: Opened) -> bool:
     """Return whether untrusted content was read before the run began: in its parent, or in the conversation it continues."""
-    return entry.tainted or any(isinstance(part, Result) and part.untrusted for message in entry.history for part in message.parts)
+    return entry.tainted or any(_is_untrusted(part) for message in entry.history for part in message.parts)
+
+
+def _is_untrusted(part: Part) -> bool:
+    return isinstance(part, Quote) or (isinstance(part, Result) and part.untrusted)
 
 
 def _said(state: RunState, entry: Said) -> RunState:
@@ -299,12 +303,14 @@ def _said(state: RunState, entry: Said) -> RunState:
     """
     if state.cut:
         state = _answered(state, filtered=False)
-    history, transcript = _extended(state, _join_messages((*state.steering, entry)))
+    message = _join_messages((*state.steering, entry))
+    history, transcript = _extended(state, message)
     return replace(
         state,
         history=history,
         transcript=transcript,
-        has_media=state.has_media or any(each.parts for each in (*state.steering, entry)),
+        tainted=state.tainted or any(map(_is_untrusted, message.parts)),
+        has_media=state.has_media or any(map(_has_media, message.parts)),
         steering=(),
         message_ids=state.message_ids | {entry.id} if entry.id else state.message_ids,
         answer=None,
@@ -333,7 +339,7 @@ def _said(state: RunState, entry: Said) -> RunState:
 
 def _join_messages(entries: Iterable[Said | Steered]) -> Message:
     """Return what a user sent as one message: some servers refuse two of them in a row, and empty texts."""
-    parts: list[Text | Media] = []
+    parts: list[Text | Quote | Media] = []
     for entry in entries:
         first, *rest = entry.parts or (Text(entry.text),)
         if parts and isinstance(before := parts[-1], Text) and isinstance(first, Text):
@@ -357,12 +363,14 @@ def _delivered(state: RunState, entry: Delivered) -> RunState:
     What it has repeated before them doesn't count: they may be why it does so again.
     """
     delivered = [message for message in state.steering if message.id in entry.message_ids]
-    history, transcript = _extended(state, _join_messages(delivered))
+    message = _join_messages(delivered)
+    history, transcript = _extended(state, message)
     return replace(
         state,
         history=history,
         transcript=transcript,
-        has_media=state.has_media or any(message.parts for message in delivered),
+        tainted=state.tainted or any(map(_is_untrusted, message.parts)),
+        has_media=state.has_media or any(map(_has_media, message.parts)),
         steering=tuple([message for message in state.steering if message.id not in entry.message_ids]),
         answer=None,
         output=None,

@@ -205,8 +205,8 @@ class Assistant(Struct, frozen=True):
     reply         returns data that accompanies an answer, such as citations; called for every finished turn, perhaps more than
                   once, so storing it must be idempotent
     erase         deletes its own data about runs, by their ids, when those are deleted
-    session       returns what it adds to a session in an editor; given the entries of the run so far, and a callback that is
-                  called with the name of each new mode
+    session       returns what it adds to a session in an editor; given a callback that is called with the name of each new
+                  mode, the entries of the run so far, and its id
     project       whether it works on the project in the host's folder: its model reads the project's guide and skills
     questions     example questions for new users
     routes        creates its HTTP routes (Starlette's), at the paths they declare
@@ -237,7 +237,7 @@ class Assistant(Struct, frozen=True):
     begin: "Callable[[Host, str, str], Awaitable[Sequence[Message]]] | None" = None
     reply: "Callable[[Host, RunResult[Any]], Awaitable[Any]] | None" = None
     erase: "Callable[[Home, Collection[str]], Awaitable[None]] | None" = None
-    session: "Callable[[Host, OnMode, Sequence[Entry]], EditorSession] | None" = None
+    session: "Callable[[Host, OnMode, Sequence[Entry], str], EditorSession] | None" = None
 
     def configured(self, host: Host) -> "Assistant":
         """Return the assistant with what depends on the host."""

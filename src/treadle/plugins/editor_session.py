@@ -89,5 +89,9 @@ class EditorSession(Protocol):
         """Return the slash commands of a run of the session, by name."""
         ...
 
+    async def close(self) -> None:
+        """Release what is open: the editor has closed the session, or disconnected."""
+        ...
+
 
 OnMode = Callable[[str], object]

@@ -1,7 +1,8 @@
 """Prompts of commands: the typed text, joined with what is piped to stdin and with the files that it mentions as `@FILE`.
 
-Text becomes a part of the prompt, so that secrets in it are found as in typed text; an image, a recording or a PDF is
-attached. Only typed text has mentions: piped text may be a stranger's, and is never a reason to open a file.
+Piped text becomes a part of the prompt; the text of a mentioned file is quoted, since the user needn't have written it; an image,
+a recording or a PDF is attached. Only typed text has mentions: piped text may be a stranger's, and is never a reason to open a
+file.
 """
 
 import os
@@ -16,6 +17,7 @@ from msgspec import Struct
 
 from treadle.core.errors import BadMedia, BadPrompt
 from treadle.core.media import Attachment, attachment_from_bytes
+from treadle.core.messages import Quote
 
 MAX_TEXT_BYTES = 1_000_000  # of stdin, or of a text file that is mentioned
 MAX_BYTES = 32 * 1024 * 1024  # of media; each kind has a limit of its own below that
@@ -27,10 +29,10 @@ _PUNCTUATION = ".,;:!?)]}'\""  # which may follow a mention
 
 
 class TypedPrompt(Struct, frozen=True):
-    """A prompt as it was typed and piped: its text, and the media that go with it."""
+    """A prompt as it was typed and piped: its text, and the media and quoted files that go with it."""
 
     text: str
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[Attachment | Quote, ...] = ()
 
 
 def read_typed_prompt(words: Sequence[str], *, required: bool = True) -> TypedPrompt:
@@ -76,8 +78,8 @@ def expand_mentions(text: str) -> TypedPrompt:
         if name and name not in found:
             found[name] = _make_prompt(name, _read_mentioned(name))
     shown = _MENTION.sub(lambda mention: mention[0].removeprefix("\\"), text)
-    blocks = "".join([format_block("file", part.text, name) for name, part in found.items()])
-    return TypedPrompt(shown + blocks, tuple([each for part in found.values() for each in part.attachments]))
+    quotes = [Quote(name, part.text) for name, part in found.items() if part.text.strip()]
+    return TypedPrompt(shown, (*quotes, *[each for part in found.values() for each in part.attachments]))
 
 
 def format_block(tag: str, text: str, name: str = "") -> str:
@@ -111,8 +113,10 @@ def _make_attachment(name: str, data: bytes) -> Attachment | None:
 
 def _require_text(prompt: TypedPrompt) -> str:
     for attachment in prompt.attachments:
-        raise BadMedia(f"This command takes text, and {attachment.name} is {attachment.media_type}; `treadle ask` takes it.")
-    return prompt.text
+        if isinstance(attachment, Attachment):
+            raise BadMedia(f"This command takes text, and {attachment.name} is {attachment.media_type}; `treadle ask` takes it.")
+    blocks = [format_block("file", each.text, each.source) for each in prompt.attachments if isinstance(each, Quote)]
+    return prompt.text + "".join(blocks)
 
 
 def _find_file(plain: str, quoted: str) -> str:

@@ -77,9 +77,13 @@ class CommandSettings(Struct, frozen=True):
 
 
 class TestSettings(Struct, frozen=True):
-    """How tests are run: by a command line, in the sandbox, or as detected from the project's files."""
+    """How tests are run: by a command line, in the sandbox, or as detected from the project's files.
+
+    `check` is the command line that checks work where there are no tests.
+    """
 
     command: Text = ""
+    check: Text = ""
     runner: Literal["auto", "go", "npm", "python", "rust"] = "auto"
 
 
@@ -309,6 +313,7 @@ KEYS: dict[str, SettingKey] = {
     "commands.network": SettingKey("off", "true or false"),
     "commands.sandbox": SettingKey("on", "true or false"),
     "tests.command": SettingKey("project", "a text"),
+    "tests.check": SettingKey("project", "a text"),
     "tests.runner": SettingKey("project", "auto, go, npm, python or rust"),
     "project.name": SettingKey("project", "a text"),
     "project.facts": SettingKey("project", "a list of texts"),

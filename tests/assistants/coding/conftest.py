@@ -9,5 +9,5 @@ sys.path.append(str(Path(__file__).parents[3]))
 
 
 @pytest.fixture(autouse=True)
-def without_language_servers(no_language_servers: None) -> None:
+def without_code_analysis(no_code_analysis: None) -> None:
     pass

@@ -295,7 +295,7 @@ def test_two_jobs_do_not_change_a_folder_that_is_no_repository_at_the_same_time(
     with Jobs(tmp_path / "home").alone_in(str(folder)):
         job = carried_out(tmp_path, folder, "debug", {}, Scripted(reports()))
     assert job.state == "failed"
-    assert "Another job is changing" in job.why
+    assert "Another job or a coding session is changing" in job.why
 
 
 def test_a_push_that_fails_loses_nothing_of_what_is_known(tmp_path: Path) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from attachments import png
+from treadle import Image
 from treadle.assistants.coding.mentions import (
     MAX_LINES,
     MAX_PLACES,
     SymbolDefinition,
     expand_session_mentions,
-    make_symbol_finder,
 )
+from treadle.assistants.coding.project_symbols import ProjectSymbols
+from treadle.core.messages import Quote
 
 CART = """\
 class Cart:
@@ -35,32 +37,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def expanded(folder: Path, text: str) -> tuple[str, list[str]]:
-    prompt = asyncio.run(expand_session_mentions(text, make_symbol_finder(folder, None)))
-    return prompt.text, [each.name for each in prompt.attachments]
+    prompt = asyncio.run(expand_session_mentions(text, ProjectSymbols(folder).find_definitions))
+    quotes = [f"\n<{each.source}>\n{each.text}" for each in prompt.attachments if isinstance(each, Quote)]
+    return prompt.text + "".join(quotes), [each.name for each in prompt.attachments if isinstance(each, Image)]
 
 
 def test_a_symbol_comes_with_its_source(folder: Path):
     said, _ = expanded(folder, "why is @Cart.total wrong?")
-    assert said == (
-        "why is @Cart.total wrong?\n\n"
-        '<symbol name="Cart.total" file="src/cart.py" lines="2-3">\n    def total(self):\n        return 3\n</symbol>'
-    )
+    assert said == ("why is @Cart.total wrong?\n<Cart.total in src/cart.py, lines 2-3>\n    def total(self):\n        return 3")
 
 
 def test_a_symbol_of_another_language_comes_with_its_source(folder: Path):
     pytest.importorskip("tree_sitter_go", reason="tree-sitter-go isn't installed")
     (folder / "cart.go").write_text("package shop\n\nfunc Price(n int) int {\n\treturn n\n}\n")
     said, _ = expanded(folder, "what does @Price do?")
-    assert said.endswith('<symbol name="Price" file="cart.go" lines="3-5">\nfunc Price(n int) int {\n\treturn n\n}\n</symbol>')
+    assert said.endswith("<Price in cart.go, lines 3-5>\nfunc Price(n int) int {\n\treturn n\n}")
 
 
 def test_without_grammars_python_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("treadle.assistants.coding.mentions.find_spec", lambda _: None)
-    assert '<symbol name="Cart.total" file="src/cart.py" lines="2-3">' in expanded(folder, "@Cart.total")[0]
+    monkeypatch.setattr("treadle.assistants.coding.project_symbols.find_spec", lambda _: None)
+    assert "<Cart.total in src/cart.py, lines 2-3>" in expanded(folder, "@Cart.total")[0]
 
 
 def test_an_exact_name_comes_before_the_methods_of_that_name(folder: Path):
-    found = asyncio.run(make_symbol_finder(folder, None)("total"))
+    found = asyncio.run(ProjectSymbols(folder).find_definitions("total"))
     assert [(each.name, each.start) for each in found] == [("total", 6), ("Cart.total", 2)]
 
 
@@ -76,8 +76,7 @@ def test_what_is_no_symbol_stays_as_it_is_typed(folder: Path, text: str):
 def test_a_file_comes_before_a_symbol_and_its_words_mention_nothing(folder: Path):
     (folder / "Cart").write_text("see @total and /etc/shot.png\n")
     said, images = expanded(folder, "look at @Cart")
-    assert said.count("<symbol") == 0
-    assert '<file name="Cart">' in said
+    assert said == "look at @Cart\n<Cart>\nsee @total and /etc/shot.png\n"
     assert images == []
 
 
@@ -102,6 +101,6 @@ def test_long_and_many_definitions_are_shortened():
     async def find(name: str) -> list[SymbolDefinition]:
         return [long] * 9
 
-    said = asyncio.run(expand_session_mentions("@f", find)).text
-    assert said.count("<symbol") == MAX_PLACES
-    assert said.count(f"[{500 - MAX_LINES} more lines]") == MAX_PLACES
+    quotes = asyncio.run(expand_session_mentions("@f", find)).attachments
+    more = f"[{500 - MAX_LINES} more lines]"
+    assert [isinstance(quote, Quote) and quote.text.endswith(more) for quote in quotes] == [True] * MAX_PLACES

@@ -428,3 +428,26 @@ def test_a_telephone_shows_it_without_scrolling_sideways_and_with_tabs(visit, sh
         text=long,
     )
     visit(look, calls, more, reports(long), before=done(shop, title=long), ready=OVER, width=360, height=740)
+
+
+def test_a_session_is_in_the_mode_that_is_chosen_and_it_can_be_switched(visit, shop, monkeypatch):
+    monkeypatch.chdir(shop)
+    chosen = "document.querySelector('#mode')"
+    switch = f"({chosen}.value = '{{}}', {chosen}.dispatchEvent(new Event('change')), true)"
+    path = "'/api/coding/sessions/' + new URLSearchParams(location.search).get('run') + '/mode'"
+    stored = f"fetch({path}).then(response => response.json()).then(({{ mode }}) => mode)"
+
+    async def look(page):
+        await page.evaluate(switch.format("plan"))
+        assert "nothing is changed" in await page.evaluate("document.querySelector('#mode-help').textContent")
+        await page.click("#chat textarea")
+        await page.write("Do it.")
+        await page.press("Enter")
+        await page.wait_for("document.querySelector('#chat').innerText.includes('I see.')", PATIENCE)
+        assert await page.evaluate(stored) == "plan"
+        await page.evaluate(switch.format("accept-edits"))
+        await page.wait_for("document.querySelector('#mode-help').textContent.startsWith('edits in this folder')", PATIENCE)
+        assert await page.evaluate(stored) == "accept-edits"
+        assert await page.evaluate("document.querySelector('#mode-said').textContent") == ""
+
+    visit(look, "I see.", before=lambda table: "session.html", ready="!document.querySelector('#mode').disabled")

@@ -500,3 +500,33 @@ def test_its_bug_can_be_mended(tmp_path: Path, shop: Path) -> None:
         before = table.ask("GET", f"/api/coding/jobs/{job}")[1]["steps"][0]
     assert told["words"] == "is completed, and verified: 4 tests pass."
     assert (before["outcome"], before["good"]) == ("2 passed, 2 failed", False)
+
+
+# sessions
+
+
+def test_the_mode_of_a_conversation_is_shown_and_switched(tmp_path: Path, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop)
+    read, write = asks(("read_file", {"path": "shop.py"})), asks(("write_file", {"path": "shop.py", "content": MENDED}))
+    with served(tmp_path, named(read), named(write), "I can't.", named(read), named(write), "Done.", "Plain.") as table:
+        status, known = table.ask("GET", "/api/coding/modes")
+        assert (status, known["mode"], [mode["name"] for mode in known["modes"]]) == (200, "ask", ["ask", "accept-edits", "plan"])
+
+        def turn(**body: object) -> str:
+            run_id = table.ask("POST", "/api/runs", {"message": "Do it.", **body})[1]["run_id"]
+            eventually(lambda: table.ask("GET", f"/api/runs/{run_id}")[1]["run"]["status"] != "open")
+            return run_id
+
+        run_id = turn(assistant="coding", context={"mode": "plan"})
+        path = f"/api/coding/sessions/{run_id}/mode"
+        assert table.ask("GET", path)[1]["mode"] == "plan"
+        assert (shop / "shop.py").read_text() == SHOP
+        assert table.ask("POST", path, {"mode": "accept-edits"})[1]["mode"] == "accept-edits"
+        assert table.ask("POST", path, {"mode": "yolo"})[0] == 422
+        turn(run_id=run_id)
+        assert (shop / "shop.py").read_text() == MENDED
+        plain = turn(assistant="coding")
+        for other in (plain, "no-run", "../x"):
+            assert table.ask("GET", f"/api/coding/sessions/{other}/mode")[0] == 404
+    with served(tmp_path, person=ANN) as table:
+        assert table.ask("POST", path, {"mode": "plan"})[0] == 404

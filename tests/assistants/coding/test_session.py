@@ -1,6 +1,8 @@
 """A coding session in process: its tools in each mode, its changes and how they are undone, plans, tasks and commands."""
 
 import asyncio
+import threading
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,22 @@ from treadle import Answer, Approval, RunResult
 from treadle.agent.session import AssistantSession
 from treadle.assistants.coding import assistant
 from treadle.assistants.coding.modes import Mode
+from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.session import CodingSession, Task
-from treadle.assistants.coding.session_changes import ChangedSince, SessionChanges, erase_sessions, session_folder
+from treadle.assistants.coding.session_changes import (
+    ChangedSince,
+    SessionChanges,
+    erase_sessions,
+    find_mode,
+    load_mode,
+    save_mode,
+    session_folder,
+)
+from treadle.assistants.coding.session_command import code
+from treadle.core.entries import Opened
 from treadle.core.errors import ContextNotFound, TreadleError
 from treadle.home import close_home, open_home
+from treadle.jobs.store import Jobs, JobTaken
 from treadle.plugins.assistant import Host
 from treadle.testing import Scripted, calls
 from treadle.workspace import ToolChange
@@ -34,6 +48,16 @@ class Shown:
         self.show_diff = self.diffs.append
         self.show_tasks = self.tasks.append
         self.show_mode = self.modes.append
+
+
+class QuietTerminal:
+    """A terminal that shows nothing."""
+
+    width = None
+
+    def line(self, text: str = "", style: str = "") -> None: ...
+
+    note = tell = line
 
 
 class Stage:
@@ -313,6 +337,119 @@ def test_a_command_runs_in_the_background_and_its_output_is_read(stage: Stage):
     assert stage.files() == {"shop.py": BEFORE}
 
 
+def test_a_mode_is_stored_with_its_run_and_another_process_switches_it(stage: Stage):
+    home = stage.home.folder
+    session = stage.session("accept-edits")
+    stage.edit(session, READ)
+    assert load_mode(home, "r") == "accept-edits"
+    session.state.switch("ask")
+    assert load_mode(home, "r") == "ask"
+    save_mode(home, "r", "plan")  # by another process
+    assert problems(stage.edit(session, READ, FIX)) == [None, "denied"]
+    assert session.state.mode == "plan"
+    entries = (Opened(origin={"about": {"mode": "accept-edits"}}),)
+    assert find_mode(home, "r", entries) == "plan"
+    (session_folder(home, "r") / "mode").write_bytes(b"\xff")
+    assert find_mode(home, "r", entries) == "accept-edits"  # the one that it started in
+    assert find_mode(home, "r", ()) is None
+
+
+def test_a_later_turn_of_a_conversation_is_in_the_mode_that_is_stored(stage: Stage):
+    def turn(*replies: Any) -> RunResult[Any]:
+        agent = AssistantSession(assistant, stage.host(), {"mode": "plan"}).agent(Scripted(*replies))
+        return asyncio.run(agent.run("Do it.", run_id="r", journal=stage.home.services()))
+
+    assert problems(turn(calls(READ), calls(FIX), "I can't.")) == [None, "denied"]
+    save_mode(stage.home.folder, "r", "accept-edits")
+    assert problems(turn(calls(READ), calls(FIX), "Done."))[-2:] == [None, None]
+
+
+# jobs in the same folder
+
+
+def test_while_a_job_changes_the_folder_the_session_reads_and_changes_nothing(stage: Stage):
+    session, jobs = stage.session("accept-edits"), Jobs(stage.home.folder)
+    with jobs.alone_in(str(stage.folder)):
+        result = stage.edit(session, READ, FIX)
+    assert problems(result) == [None, "raised"]
+    assert result.calls[1].result is not None
+    assert f"A job is changing {stage.folder}" in result.calls[1].result.content
+    assert stage.files() == {"shop.py": BEFORE}
+    assert problems(stage.edit(session, READ, FIX))[-2:] == [None, None]
+
+
+def test_a_job_doesnt_start_in_a_folder_while_a_turn_changes_it(stage: Stage):
+    session, jobs = stage.session(), Jobs(stage.home.folder)
+    taken: list[str] = []
+
+    def says(approval: Approval) -> Answer:
+        try:
+            with jobs.alone_in(str(stage.folder)), jobs.along_in(str(stage.folder / "other")):
+                taken.append("")
+        except JobTaken as error:
+            taken.append(str(error))
+        return Answer(True)
+
+    new = ("write_file", {"path": "new.py", "content": "x = 1\n"})
+    stage.edit(session, READ, FIX, new, says=says)
+    assert taken[0] == ""  # nothing was changed yet
+    assert "a coding session is changing" in taken[1]
+    with jobs.alone_in(str(stage.folder)), pytest.raises(JobTaken, match="A job is changing"), session.lock_folder():
+        pass  # neither is anything undone meanwhile
+
+
+# the symbol index
+
+
+def test_the_index_is_built_before_the_first_question_and_shared(stage: Stage, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("tree_sitter", reason="tree-sitter isn't installed")
+    monkeypatch.setenv("TREADLE_CODING_INDEX", "true")
+    session = stage.session()
+
+    async def work() -> Sequence[Any]:
+        session.start()
+        session.start()  # once is enough
+        starting = session.symbols._starting
+        assert starting is not None
+        await asyncio.to_thread(starting.join)
+        index = session.symbols._opened
+        assert index is not None
+        assert index._background is not None
+        await asyncio.to_thread(index._background.join)
+        monkeypatch.setattr("treadle.assistants.reading.symbols.index._parse", None)  # nothing is left to be parsed
+        found = await session.symbols.find_definitions("price")
+        await session.close()
+        assert index._background is None
+        return found
+
+    (found,) = asyncio.run(work())
+    assert (found.path, found.name) == ("shop.py", "price")
+    result = stage.edit(session, ("find_definition", {"name": "price"}))
+    assert result.calls[0].result is not None
+    assert "shop.py:1" in result.calls[0].result.content
+
+
+def test_a_session_that_is_closed_at_once_leaves_no_thread(stage: Stage, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("tree_sitter", reason="tree-sitter isn't installed")
+    monkeypatch.setenv("TREADLE_CODING_INDEX", "true")
+    session = stage.session()
+    session.start()
+    asyncio.run(session.close())
+    assert not {"symbol-index", "project-symbols"} & {thread.name for thread in threading.enumerate()}
+
+
+def test_an_index_that_is_switched_off_or_without_grammars_is_not_built(stage: Stage, monkeypatch: pytest.MonkeyPatch):
+    session = stage.session()
+    session.start()
+    assert session.symbols._starting is None
+    monkeypatch.setattr("treadle.assistants.coding.project_symbols.find_spec", lambda _: None)
+    symbols = ProjectSymbols(stage.folder)
+    symbols.start()
+    assert symbols._starting is None
+    assert symbols.lookup is None
+    asyncio.run(symbols.close())
+
+
 # other hosts
 
 
@@ -334,3 +471,35 @@ def test_a_shared_host_without_a_sandbox_has_no_tools_that_change_files(stage: S
         assert ("replace_text" in {tool.name for tool in agent.setup.toolset.tools()}) is not shared
         assert session.accepts("replace_text") is not shared
         assert not session.accepts("run_command")  # no sandbox confines it
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_the_command_builds_the_index_while_it_is_used_and_not_for_one_prompt(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, interactive: bool
+):
+    seen: list[str] = []
+
+    class Talk:
+        run_id, is_interactive = "r", interactive
+
+        async def converse(self, *_: Any) -> int:
+            seen.append("conversation")
+            return 0
+
+        async def ask(self, *_: Any) -> RunResult[Any]:
+            seen.append("answer")
+            return await AssistantSession(assistant, stage.host()).agent(Scripted("Hello.")).run("Hi.")
+
+    async def model() -> Any:
+        return Scripted("Hello.")
+
+    async def close(self: ProjectSymbols) -> None:
+        seen.append("closed")
+
+    monkeypatch.setenv("TREADLE_CODING_INDEX", "true")
+    monkeypatch.setattr(ProjectSymbols, "start", lambda self: seen.append("started"))
+    monkeypatch.setattr(ProjectSymbols, "close", close)
+    host = Host(stage.home, model, folder=stage.folder, terminal=QuietTerminal(), talk=lambda *_: Talk())
+    args = Namespace(words=["hi"], mode=None, continue_last=False, resume=None, check="")
+    assert asyncio.run(code(args, host)) == 0
+    assert seen == (["started", "conversation", "closed"] if interactive else ["answer", "closed"])

@@ -18,7 +18,7 @@ from cli.forkserver import launched
 from cli.running import PATIENCE, asks, environment, opened, script, treadle
 from server.acp.editor import Desk, Editor, first_only
 
-pytestmark = pytest.mark.usefixtures("no_language_servers")
+pytestmark = pytest.mark.usefixtures("no_code_analysis")
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 FIXED = SHOP.replace(" + 1", "")

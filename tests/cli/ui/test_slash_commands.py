@@ -99,8 +99,9 @@ def test_a_mentioned_file_is_sent_and_a_missing_one_is_a_sentence(home):
         assert terminal.end() == 0
     (kept,) = treadle(home, "runs", "--json").json
     entries = treadle(home, "show", kept["run_id"], "--json").json["entries"]
-    said = [entry["text"] for entry in entries if entry["kind"] == "said"]
-    assert said == ['see @notes.txt\n\n<file name="notes.txt">\nmilk\n</file>']
+    (said,) = [entry for entry in entries if entry["kind"] == "said"]
+    assert said["text"] == "see @notes.txt [notes.txt]"
+    assert said["parts"][1] == {"part": "quote", "source": "notes.txt", "text": "milk"}
 
 
 def test_help_lists_every_command(home):

@@ -21,7 +21,7 @@ from treadle.server.acp.mcp_servers import connect_servers
 from treadle.server.acp.server import AcpServer
 from treadle.testing import Scripted, ScriptedReply, calls
 
-pytestmark = pytest.mark.usefixtures("no_language_servers")
+pytestmark = pytest.mark.usefixtures("no_code_analysis")
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 READ = calls(("read_file", {"path": "shop.py"}))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.toolsets.checks.format import format_outcome
 from treadle.toolsets.checks.parsers.parse import MAX_OUTPUT, parse_outcome
 from treadle.toolsets.checks.values import Runner, State
 
@@ -218,7 +219,16 @@ def test_a_message_has_all_its_lines_and_none_of_the_source():
     assert "\nreceived" not in failure.message
 
 
-@pytest.mark.parametrize("runner", get_args(Runner))
+@pytest.mark.parametrize(
+    ("code", "timed_out", "state"), [(0, False, "passed"), (2, False, "failed"), (None, False, "crashed"), (1, True, "timed out")]
+)
+def test_a_check_in_place_of_tests_is_judged_by_its_exit_code(code, timed_out, state):
+    outcome = parse_outcome("check", "12 passed\n", code, timed_out=timed_out)
+    assert (outcome.state, outcome.passed) == (state, 0)
+    assert format_outcome(outcome).startswith("There are no tests. The check ")
+
+
+@pytest.mark.parametrize("runner", [runner for runner in get_args(Runner) if runner != "check"])
 def test_nothing_passes_by_its_exit_code_alone(runner):
     assert parse_outcome(runner, "everything is fine\n", 0).state == "no tests"
     assert parse_outcome(runner, "", 1).state == "crashed"

@@ -1,88 +1,24 @@
 """Errors that an edit introduced are added to its result, and a language server that fails is no problem of the edit."""
 
 import asyncio
-import json
-import os
 from pathlib import Path
 
 import pytest
 
+from language_server import SERVER, FakeServer
 from treadle import Call, RunContext
 from treadle.core.errors import TreadleError
 from treadle.core.tool import ToolResult
 from treadle.sandbox.probe import check_sandbox
 from treadle.tools.tool import tool
 from treadle.toolsets.diagnostics.client import Diagnostic, find_new, keep_certain
-from treadle.toolsets.diagnostics.servers import PYRIGHT, TYPESCRIPT, LanguageServer, find_language_servers
+from treadle.toolsets.diagnostics.servers import PYRIGHT, TYPESCRIPT, find_language_servers
 from treadle.toolsets.diagnostics.toolset import DiagnosedToolset, Diagnostics
 from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.workspace.tools import workspace_tools
 from treadle.toolsets.wrappers import CombinedToolset
 
-SERVER = LanguageServer("checker", {".py": "python"}, ("checker",))
 WAIT = (60.0, 60.0)
-
-
-class FakeServer:
-    """A language server in this process: every line with `bad` in it is an error."""
-
-    def __init__(self, *, versions=True, answers=True, dies=False):
-        self.versions = versions
-        self.answers = answers
-        self.dies = dies
-        self.methods = []
-        self.starts = 0
-
-    def launch(self, server):
-        async def run(stdin, on_data):
-            self.starts += 1
-            if self.dies:
-                raise TreadleError("no such program")
-            reader = asyncio.StreamReader()
-            with os.fdopen(os.dup(stdin), "rb") as pipe:
-                transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-                    lambda: asyncio.StreamReaderProtocol(reader), pipe
-                )
-                try:
-                    while True:
-                        head = await reader.readuntil(b"\r\n\r\n")
-                        self.receive(json.loads(await reader.readexactly(int(head.split(b":")[1]))), on_data)
-                finally:
-                    transport.close()
-                    await asyncio.sleep(0)
-
-        return run
-
-    def receive(self, message, on_data):
-        self.methods.append(message.get("method", "reply"))
-        match message:
-            case {"method": "initialize", "id": number}:
-                self.send(on_data, {"id": 77, "method": "workspace/configuration", "params": {"items": [{}]}})
-                self.send(on_data, {"id": number, "result": {"capabilities": {}}})
-            case {"method": "textDocument/didOpen", "params": {"textDocument": document}} if self.answers:
-                self.publish(on_data, document, document["text"])
-            case {"method": "textDocument/didChange", "params": {"textDocument": document, "contentChanges": [change]}}:
-                self.publish(on_data, document, change["text"])
-
-    def publish(self, on_data, document, text):
-        found = [
-            {"range": {"start": {"line": line}}, "message": text_line.strip(), "severity": 1}
-            for line, text_line in enumerate(text.split("\n"))
-            if "bad" in text_line
-        ]
-        warning = {"range": {"start": {"line": 0}}, "message": "only a warning", "severity": 2}
-        params = {"uri": document["uri"], "diagnostics": [*found, warning]}
-        if self.versions:
-            params["version"] = document["version"]
-        else:
-            self.send(on_data, {"method": "textDocument/publishDiagnostics", "params": {**params, "diagnostics": []}})
-        self.send(on_data, {"method": "textDocument/publishDiagnostics", "params": params})
-
-    def send(self, on_data, message):
-        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        frame = b"Content-Length: %d\r\n\r\n" % len(data) + data
-        on_data(frame[:10])
-        on_data(frame[10:])
 
 
 def edits(folder, server, *calls, seconds=WAIT):
@@ -240,3 +176,40 @@ def test_pyright_finds_the_types_that_an_edit_breaks_in_the_sandbox(tmp_path):
     result = asyncio.run(run())
     (error,) = result.data["diagnostics"]["errors"]
     assert (error["line"], error["code"]) == (3, "reportArgumentType")
+
+
+def launch_directly(server):
+    """Start a language server as a process, without a sandbox."""
+
+    async def run(stdin, on_data):
+        pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(*server.command, stdin=stdin, stdout=pipe, stderr=nowhere)
+        try:
+            while data := await process.stdout.read(1 << 16):
+                on_data(data)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            process._transport.close()
+
+    return run
+
+
+def test_typescript_language_server_finds_the_types_that_an_edit_breaks(tmp_path):
+    if ".ts" not in find_language_servers(tmp_path):
+        pytest.skip("There is no typescript-language-server here")
+    (tmp_path / "tsconfig.json").write_text('{"compilerOptions": {"strict": true}}')
+    (tmp_path / "a.ts").write_text("export function double(n: number): number {\n  return n * 2;\n}\n")
+
+    async def run():
+        diagnostics = Diagnostics(tmp_path, seconds=(60, 60), launch=launch_directly)
+        async with DiagnosedToolset(workspace_tools(tmp_path, flat=True), diagnostics, "workspace") as tools:
+            await tools.call(Call("c", "read_file", {"path": "a.ts"}), RunContext(run_id="run"))
+            wrong = {"path": "a.ts", "line_number": 4, "content": 'double("three");\n'}
+            return await tools.call(Call("c", "insert_lines", wrong), RunContext(run_id="run"))
+
+    result = asyncio.run(run())
+    (error,) = result.data["diagnostics"]["errors"]
+    assert (error["line"], error["code"]) == (4, "2345")
+    assert "typescript-language-server finds 1 new error" in str(result)

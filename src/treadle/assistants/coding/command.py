@@ -61,7 +61,13 @@ def _free_argument(parser: ArgumentParser) -> None:
     parser.add_argument("--free", action="store_true", help="let a small model choose its own tools")
 
 
+def add_check_argument(parser: ArgumentParser) -> None:
+    """Add the option that names a check."""
+    parser.add_argument("--check", metavar="COMMAND", default="", help="what checks the work where there are no tests; remembered")
+
+
 def _change_arguments(parser: ArgumentParser) -> None:
+    add_check_argument(parser)
     _publish_arguments(parser)
     _common_arguments(parser)
 
@@ -134,6 +140,7 @@ def build_inputs(args: Namespace) -> BuildInputs:
         args.pr,
         args.free,
         keep_context=args.keep_context,
+        check=args.check,
     )
 
 
@@ -152,6 +159,7 @@ def debug_inputs(args: Namespace) -> DebugInputs:
         args.free,
         keep_context=args.keep_context,
         keep_test=args.keep_test,
+        check=args.check,
     )
 
 

@@ -12,10 +12,10 @@ from treadle.assistants.coding import prompts
 from treadle.assistants.coding.inputs import truncate_middle
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode, parse_mode
 from treadle.assistants.coding.session import UPDATE_TASKS, CodingSession, Task
-from treadle.assistants.coding.session_changes import ChangedSince
+from treadle.assistants.coding.session_changes import ChangedSince, find_mode
 from treadle.assistants.coding.undo import UNDO_VERBS
 from treadle.errors import SettingsError
-from treadle.journal import Entry, Opened, Returned
+from treadle.journal import Entry
 from treadle.workspace import review_diff
 
 MAX_DIFF = 60_000  # characters
@@ -26,19 +26,15 @@ _STATUS: dict[str, Literal["pending", "in_progress", "completed"]] = {
 }
 
 
-def open_editor_session(host: Host, on_mode: Callable[[str], object], entries: Sequence[Entry]) -> "CodingEditorSession":
-    """Return the session, in the mode that its run was in."""
-    return CodingEditorSession(host, on_mode, find_mode(entries))
-
-
-def find_mode(entries: Sequence[Entry]) -> Mode:
-    """Return the mode that a stored session is in: that of its last approved plan, else the one that it started in."""
-    plans = [entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN]
-    approved: list[Any] = [plan["mode"] for plan in plans if isinstance(plan, dict)]
-    opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-    about: dict[str, Any] = opened.origin.get("about") or {}
-    mode = approved[-1] if approved else about.get("mode")
-    return mode if mode in MODES else "ask"
+def open_editor_session(
+    host: Host, on_mode: Callable[[str], object], entries: Sequence[Entry], run_id: str
+) -> "CodingEditorSession":
+    """Return the session, in the mode that its run was in. Its symbol index is built in the background until it is closed."""
+    opened = CodingEditorSession(host, on_mode, find_mode(host.home.folder, run_id, entries) or "ask")
+    if entries:
+        opened.keep_mode(run_id)
+    opened.start()
+    return opened
 
 
 class CodingEditorSession:
@@ -47,6 +43,18 @@ class CodingEditorSession:
     def __init__(self, host: Host, on_mode: Callable[[str], object], mode: Mode) -> None:
         self._session = CodingSession(coding, host, mode)
         self._session.state.on_switch = on_mode
+
+    def keep_mode(self, run_id: str) -> None:
+        """Store the mode with its run from now on."""
+        self._session.keep_mode(run_id)
+
+    def start(self) -> None:
+        """Start what runs in the background."""
+        self._session.start()
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        await self._session.close()
 
     @property
     def assistant(self) -> Assistant:
@@ -129,7 +137,8 @@ class CodingEditorSession:
             raise SettingsError("/undo takes how many changes to undo, or `all`.")
         changes = self._session.changes(run_id)
         try:
-            undone = await changes.undo(len(changes.load()) if text == "all" else int(text or 1))
+            with self._session.lock_folder():
+                undone = await changes.undo(len(changes.load()) if text == "all" else int(text or 1))
         except ChangedSince as changed:
             names = ", ".join(changed.paths)
             raise SettingsError(

@@ -17,7 +17,7 @@ class IssueText(Struct, frozen=True, forbid_unknown_fields=True):
 class BuildInputs(Struct, frozen=True, forbid_unknown_fields=True):
     """Something to build. `push` and `pr` let it leave the machine; `free` lets a small model choose its tools itself.
 
-    `follows` is the id of a job that it goes on from.
+    `follows` is the id of a job that it goes on from. `check` is the command that checks the work where there are no tests.
     """
 
     description: str
@@ -29,6 +29,7 @@ class BuildInputs(Struct, frozen=True, forbid_unknown_fields=True):
     keep_context: bool = False
     follows: str = ""
     github_issue: IssueText | None = None
+    check: str = ""
 
 
 class DebugInputs(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,6 +47,7 @@ class DebugInputs(Struct, frozen=True, forbid_unknown_fields=True):
     follows: str = ""
     keep_test: bool = False
     github_issue: IssueText | None = None
+    check: str = ""
 
 
 class ReviewInputs(Struct, frozen=True, forbid_unknown_fields=True):

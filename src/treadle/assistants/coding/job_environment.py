@@ -163,6 +163,7 @@ async def build_job_agent(
         tests=tests,
         project=room.project,
         data=room.desk.host.home.folder,
+        check=room.desk.job.facts.get("usual_tests", {}).get("check", ""),
         diagnostics=room.settings.assistant("coding").diagnostics and not room.is_guided,  # a plan runs the tests at once
     )
     parts: dict[str, Any] = {

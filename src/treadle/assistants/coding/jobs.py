@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from treadle import Approval, RunResult
 from treadle.assistant import JobContext, JobResult
 from treadle.assistants.coding import answers, prompts
+from treadle.assistants.coding.agreed_checks import choose_check, lacks_tests, propose_check
 from treadle.assistants.coding.bug_facts import note_bug_facts, report_on, restore_reproduction, take_reproduction
 from treadle.assistants.coding.build_plan import choose_build_test_path, plan_build
 from treadle.assistants.coding.debug_plan import plan_debugging
@@ -86,7 +87,7 @@ async def _run_change(desk: JobContext, given: BuildInputs | DebugInputs) -> Job
         desk.note(**facts_from_earlier_job(given.follows, desk))
     room = await prepare_environment(desk, kind, keeps=given.keep_context, free=given.free, leaves=given.push or given.pr)
     with nullcontext() if room.is_private else desk.alone():
-        await _prepare(room)
+        await _prepare(room, given.check)
         return _find_early_result(room, given) or await _work_until_verified(room, given)
 
 
@@ -103,7 +104,8 @@ def _find_early_result(room: JobEnvironment, given: BuildInputs | DebugInputs) -
     if has_failed(before) or symptom_of(given):
         return None
     if before.state == "passed":
-        words = "All tests pass, and no symptom was described, so there is nothing to repair."
+        passes = f"There are no tests, and `{before.command}` passes" if before.runner == "check" else "All tests pass"
+        words = f"{passes}, and no symptom was described, so there is nothing to repair."
         return JobResult("completed", {**output, "summary": words})
     return JobResult("failed", output, f"{_describe_untested(before)}, and no symptom was described: say what goes wrong.")
 
@@ -133,7 +135,7 @@ async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugI
             continue
         room.say("Running the tests, to see whether that holds …")
         after = await run_usual_tests(room)
-        proof = await _verify(room, given, before, after)
+        proof = _suggest_check(room, after, await _verify(room, given, before, after))
         if proof.holds or not answer.done or turn >= _MAX_RETRIES or after.state == "not run" or not proof.denied:
             reproduction = await take_reproduction(room, given, keep=proof.holds)
             return await deliver_changes(room, given, answer, proof, reproduction)
@@ -165,15 +167,24 @@ async def _verify(
     return Verification(False, "nothing was changed") if proof.holds and not room.desk.job.facts.get("touched") else proof
 
 
+def _suggest_check(room: JobEnvironment, after: CheckOutcome, proof: Verification) -> Verification:
+    """Return what isn't verified for lack of tests, with a check that would: the user could not be asked, or declined."""
+    proposed = propose_check(room.source) if lacks_tests(after) and not proof.holds else ""
+    return replace(proof, why=f"{proof.why} (--check '{proposed}' would check it)") if proposed else proof
+
+
 def _format_rejection(proof: Verification, after: CheckOutcome) -> str:
     """Return the prompt that sends a claim back, with the tests' output if they contradict it."""
     if after.state in ("passed", "no tests"):
         return prompts.UNPROVEN.format(why=proof.why)
-    return prompts.UNVERIFIED.format(tests=format_outcome(after))
+    says = "the check says" if after.runner == "check" else "the tests say"
+    return prompts.UNVERIFIED.format(says=says, tests=format_outcome(after))
 
 
-async def _prepare(room: JobEnvironment) -> None:
+async def _prepare(room: JobEnvironment, check: str) -> None:
     """Take a checkpoint and run the tests once before anything is changed. A resumed job does only what is missing.
+
+    Where there are no tests, the named check runs, or one that the user agrees to.
 
     A guided model's plan needs facts that no longer can be had after a change.
     """
@@ -185,7 +196,11 @@ async def _prepare(room: JobEnvironment) -> None:
         desk.note(
             usual_tests=msgspec.to_builtins(usual_tests(room.settings))
         )  # what the agent may write into settings is no matter
-        desk.note(tests_before=msgspec.to_builtins(await run_usual_tests(room)))
+        before = await run_usual_tests(room)
+        if lacks_tests(before) and (check := await choose_check(desk.host, room.source, room.settings, check, desk.job.id)):
+            desk.note(usual_tests=msgspec.to_builtins(usual_tests(room.settings, check)))
+            before = await run_usual_tests(room)
+        desk.note(tests_before=msgspec.to_builtins(before))
     if room.kind == "build" and room.is_guided and "build_test" not in facts:
         files = (await to_thread(read_project_sources, room.folder)).files
         desk.note(build_test=choose_build_test_path(files, desk.job.title))
@@ -201,7 +216,8 @@ def _to_outcome(fact: Any) -> CheckOutcome | None:
 def _build_task(given: BuildInputs | DebugInputs, before: CheckOutcome | None, earlier: str) -> str:
     parts = [to_task_prompt(given), *([earlier] if earlier else [])]
     if before is not None and before.state not in ("not run", "no tests"):
-        parts.append(f"Before your first change, the tests say:\n{format_outcome(before)}")
+        says = "the check says" if before.runner == "check" else "the tests say"
+        parts.append(f"Before your first change, {says}:\n{format_outcome(before)}")
     if isinstance(given, DebugInputs) and not given.follows and not has_failed(before):
         parts.append(prompts.NO_FAILING_TEST)
     return "\n\n".join(parts)

@@ -1,40 +1,19 @@
-"""Mentions in what is typed in a coding session: `@FILE`, `@symbol`, and images by their path.
-
-Symbols are found by the reading assistant's symbol index; where that can't be used, in the project's Python sources.
-"""
+"""Mentions in what is typed in a coding session: `@FILE`, `@symbol`, and images by their path."""
 
 import re
-from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from treadle import Image
-from treadle.assistant import TypedPrompt, expand_mentions
-from treadle.errors import BadMedia, TreadleError
-from treadle.files import Workspace, WorkspaceProblem
+from treadle.assistant import Quote, TypedPrompt, expand_mentions
+from treadle.assistants.coding.project_symbols import MAX_PLACES, SymbolDefinition
+from treadle.errors import BadMedia
 
-if TYPE_CHECKING:
-    from treadle.assistants.reading.symbols.index import SymbolLocation
-
-MAX_PLACES = 3  # definitions of one name that are shown
 MAX_LINES = 200  # of one definition
 _SYMBOL = re.compile(r"(?<!\S)@([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?![\w/\"@])")
 _IMAGE = re.compile(r"(?<![^\s'\"])(?:\\ |[^\s'\"@\\])+\.(?:png|jpe?g|gif|webp)(?=$|[\s'\",;:)])", re.IGNORECASE)
-
-
-class SymbolDefinition(Struct, frozen=True):
-    """A definition with its source."""
-
-    path: str
-    name: str
-    start: int
-    end: int
-    source: str
 
 
 SymbolFinder = Callable[[str], Awaitable[Sequence[SymbolDefinition]]]
@@ -52,8 +31,7 @@ class SymbolMentions(Struct, frozen=True):
 
     def add_to(self, prompt: TypedPrompt, typed: str) -> TypedPrompt:
         """Return a prompt with the definitions, and with the images whose paths are typed."""
-        blocks = "".join(map(_format_definition, self.definitions))
-        return TypedPrompt(prompt.text + blocks, (*prompt.attachments, *_find_images(typed)))
+        return TypedPrompt(prompt.text, (*prompt.attachments, *map(_quote_definition, self.definitions), *_find_images(typed)))
 
 
 async def find_mentions(text: str, find_symbols: SymbolFinder) -> SymbolMentions:
@@ -77,12 +55,11 @@ def _find_names(text: str) -> Sequence[str]:
     return [name for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(text)) if not Path(name).is_file()]
 
 
-def _format_definition(found: SymbolDefinition) -> str:
+def _quote_definition(found: SymbolDefinition) -> Quote:
     lines = found.source.splitlines()[:MAX_LINES]
     more = found.end - found.start + 1 - len(lines)
     note = f"\n[{more} more lines]" if more > 0 else ""
-    about = f'name="{found.name}" file="{found.path}" lines="{found.start}-{found.end}"'
-    return f"\n\n<symbol {about}>\n" + "\n".join(lines) + f"{note}\n</symbol>"
+    return Quote(f"{found.name} in {found.path}, lines {found.start}-{found.end}", "\n".join(lines) + note)
 
 
 def _find_images(text: str) -> list[Image]:
@@ -97,46 +74,3 @@ def _read_image(path: Path) -> Image | None:
         return Image.from_path(path)
     except (BadMedia, OSError):  # a file that is only named like an image
         return None
-
-
-def make_symbol_finder(folder: Path, data: Path | None) -> SymbolFinder:
-    """Return a finder of definitions by name or end of it, by the symbol index, which is stored in the folder of a home.
-
-    Without the grammars, or without ripgrep, it finds those of Python.
-    """
-
-    async def find_symbols(name: str) -> Sequence[SymbolDefinition]:
-        if find_spec("tree_sitter"):
-            from treadle.assistants.reading.symbols.index import find_symbol  # with the parsers, which a mention needs first
-
-            with suppress(TreadleError):
-                found = await find_symbol(folder, name, data)
-                return await to_thread(_read_definitions, folder, name, found)
-        return await to_thread(_find_python_definitions, folder, name)
-
-    return find_symbols
-
-
-def _read_definitions(folder: Path, name: str, found: "Sequence[SymbolLocation]") -> list[SymbolDefinition]:
-    workspace = Workspace(folder)
-    definitions: list[SymbolDefinition] = []
-    for place in sorted(found, key=lambda each: (each.inside != name, each.path, each.start))[:MAX_PLACES]:
-        with suppress(WorkspaceProblem):
-            lines = workspace.read_bytes(place.path).decode("utf-8", errors="replace").splitlines()
-            source = "\n".join(lines[place.start - 1 : place.end])
-            definitions.append(SymbolDefinition(place.path, place.inside, place.start, place.end, source))
-    return definitions
-
-
-def _find_python_definitions(folder: Path, name: str) -> list[SymbolDefinition]:
-    from treadle.assistants.coding.job_environment import read_project_sources
-
-    sources = read_project_sources(folder)
-    found: list[SymbolDefinition] = []
-    for path, text in sources.files.items():
-        lines = text.splitlines()
-        for place in sources.module(path).places.values():
-            if f".{place.name}".endswith(f".{name}"):
-                source = "\n".join(lines[place.start - 1 : place.end])
-                found.append(SymbolDefinition(path, place.name, place.start, place.end, source))
-    return sorted(found, key=lambda each: (each.name != name, each.path, each.start))

@@ -103,13 +103,16 @@ def runs_in_plan_mode(tool: Tool) -> bool:
 class ModeState:
     """The current mode of a session.
 
-    `after_plan` is the mode in which an approved plan is carried out. `on_switch` is called with each new mode.
+    `after_plan` is the mode in which an approved plan is carried out. `on_switch` is called with each new mode, which `store`
+    stores; `load` returns the stored one before each call is judged, as another process may have switched it.
     """
 
     def __init__(self, mode: Mode = "ask", on_switch: Callable[[Mode], object] | None = None) -> None:
         self.mode: Mode = mode
         self.after_plan: Mode = "ask"
         self.on_switch = on_switch
+        self.load: Callable[[], Mode | None] = lambda: None
+        self.store: Callable[[Mode], object] = lambda _: None
 
     def switch(self, mode: Mode) -> None:
         """Go on in a mode. Plan mode, once its plan is approved, goes back to the one before it."""
@@ -118,8 +121,15 @@ class ModeState:
         if mode == "plan":
             self.after_plan = self.mode
         self.mode = mode
+        self.store(mode)
         if self.on_switch is not None:
             self.on_switch(mode)
+
+    def refresh(self) -> None:
+        """Switch to the mode that is stored, if it is another one."""
+        mode = self.load()
+        if mode is not None:
+            self.switch(mode)
 
     def leave_plan(self) -> Mode:
         """Carry out an approved plan: return the mode that applies from now on."""
@@ -144,6 +154,7 @@ class ModePolicy:
 
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         """Return the verdict on a call, by the current mode."""
+        self._state.refresh()
         if self._state.mode == "plan" and not runs_in_plan_mode(tool.for_call(call.arguments)):
             return Deny("plan mode", _PLAN_REASON)
         if self._state.mode != "plan" and tool.name == PROPOSE_PLAN:

@@ -42,7 +42,7 @@ EARLIER = "This goes on from earlier work in this folder, whose changes are here
 NO_FAILING_TEST = "No test shows this bug. First add a test that fails because of it, then change the code until it passes."
 
 UNVERIFIED = """\
-You said that it is done, but the tests say otherwise:
+You said that it is done, but {says} otherwise:
 
 {tests}
 

@@ -37,6 +37,7 @@ from treadle.assistants.coding.follow_up import follow_up_kind
 from treadle.assistants.coding.inputs import BuildInputs, DebugInputs, JobInputs, find_missing_input, job_title
 from treadle.assistants.coding.patches import ParsedPatch, parse_patch
 from treadle.assistants.coding.sample import CodingSample, make_coding_sample
+from treadle.assistants.coding.session_routes import SessionApi
 from treadle.assistants.coding.timeline import EntryJson, build_timeline, current_activity
 from treadle.assistants.coding.undo import UNDO_VERBS
 from treadle.assistants.coding.views import (
@@ -332,4 +333,4 @@ def routes(host: Host) -> list[BaseRoute]:
     service = CodingApi(host)
     with suppress(RuntimeError):  # it isn't served yet; then whoever first asks for the jobs has them gone on with
         asyncio.get_running_loop().call_soon(service.go_on)
-    return routes_of(service, on_error=_on_error)
+    return [*routes_of(service, on_error=_on_error), *routes_of(SessionApi(host))]

@@ -4,19 +4,23 @@ It has no user interface. `treadle code` and editors show it through `SessionVie
 `AssistantSession(coding.assistant, host)`; each run keeps its changes by its id, whichever process goes on with it.
 """
 
-from collections.abc import Mapping, Sequence
+from asyncio import to_thread
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from types import TracebackType
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolResult, Toolset, tool
-from treadle.assistant import Assistant, Host, settings_for
-from treadle.assistants.coding.mentions import make_symbol_finder
+from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolProblem, ToolResult, Toolset, TreadleError, tool
+from treadle.assistant import Assistant, Host, Jobs, settings_for
+from treadle.assistants.coding.agreed_checks import choose_check
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
+from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
-from treadle.assistants.coding.session_changes import SessionChanges
+from treadle.assistants.coding.session_changes import SessionChanges, load_mode, save_mode
 from treadle.assistants.coding.tools import bounds_of, make_coding_toolset
 from treadle.toolsets import FunctionToolset, WrapperToolset
 from treadle.workspace import ToolChange, checkpointed, shell_tools
@@ -52,18 +56,26 @@ class SessionView(Protocol):
 class CodingSession:
     """One user's session in the host's folder.
 
-    `goes_on` says that `mode` is the one a run started with: in a turn after its plan was approved, the mode is the one of that
-    approval.
+    `check` is the command that checks the work where there are no tests.
+    `goes_on` says that `mode` is the one a run started with: a later turn is in the mode that is stored with the run.
     """
 
     def __init__(
-        self, base: Assistant, host: Host, mode: Mode = "ask", view: SessionView | None = None, *, goes_on: bool = False
+        self,
+        base: Assistant,
+        host: Host,
+        mode: Mode = "ask",
+        view: SessionView | None = None,
+        *,
+        goes_on: bool = False,
+        check: str = "",
     ) -> None:
         self.folder = host.workspace
         self.state = ModeState(mode, None if view is None else view.show_mode)
         self.tasks: tuple[Task, ...] = ()
         self._known_mode = mode  # as far as the model knows
         self._goes_on = goes_on
+        self._run_id = ""  # that the mode is stored with
         self._first_instructions = MODES[mode].instructions
         self._host = host
         self._view = view
@@ -72,21 +84,31 @@ class CodingSession:
         self.is_sandboxed = commands.sandbox
         self.is_confined = commands.sandbox and not commands.network
         has_tools = commands.sandbox or not host.shared  # what the owner allows themselves they don't allow others
-        self.find_symbols = make_symbol_finder(self.folder, host.home.folder)
-        self._coding = _SessionToolset(self._make_coding_tools(host), self) if has_tools else None
+        self.symbols = ProjectSymbols(self.folder, host.home.folder)
+        self._coding = _SessionToolset(self._make_coding_tools(host, check), self) if has_tools else None
         self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
         self.assistant = replace(base, configure=None, **self.configure())
 
-    def _make_coding_tools(self, host: Host) -> Toolset:
+    def _make_coding_tools(self, host: Host, check: str) -> Toolset:
         return make_coding_toolset(
             "build",
             self.folder,
             self._settings,
             flat=True,
             background=True,
-            data=host.home.folder,
+            symbols=self.symbols,
+            ask_check=lambda: choose_check(host, self.folder, self._settings, check, self._run_id),
             diagnostics=host.settings.assistant("coding").diagnostics,
         )
+
+    def start(self) -> None:
+        """Build the symbol index in the background, for a session that stays open; `close` ends it."""
+        if self._host.settings.assistant("coding").index:
+            self.symbols.start()
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        await self.symbols.close()
 
     def configure(self) -> Mapping[str, Any]:
         """Return what makes the assistant this session's: policy, tools, instructions and limits."""
@@ -102,13 +124,25 @@ class CodingSession:
         return (self._own,) if self._coding is None else (self._coding, self._own)
 
     def _build_instructions(self, context: RunContext[Any]) -> str:
-        if self._goes_on:
-            self._goes_on = False
+        if self._goes_on and load_mode(self._host.home.folder, context.run_id) is None:  # such as in a fork of a session
             for mode in _approved_modes(context):
                 self.state.switch(mode)
+        self.keep_mode(context.run_id)
         project = self._settings.project
         about = format_project_facts(tuple(project.facts), project.instructions)
         return "\n\n".join(filter(None, (SESSION, self._first_instructions, about)))
+
+    def keep_mode(self, run_id: str) -> None:
+        """Store the mode with a run from now on, for another process that goes on with it or switches it."""
+        if run_id == self._run_id:
+            return
+        self._run_id, home = run_id, self._host.home.folder
+        stored = load_mode(home, run_id)
+        if self._goes_on and stored is not None:
+            self.state.switch(stored)
+        elif stored != self.state.mode:
+            save_mode(home, run_id, self.state.mode)
+        self.state.load, self.state.store = partial(load_mode, home, run_id), partial(save_mode, home, run_id)
 
     def take_mode_note(self) -> str:
         """Return what the next message has to tell the model of a mode that was switched since; empty where it knows the mode.
@@ -131,6 +165,10 @@ class CodingSession:
         return () if self._coding is None else self._coding.tools()
 
     # changes
+
+    def lock_folder(self) -> AbstractContextManager[None]:
+        """Return a lock on the folder while it is changed. Raises `JobTaken` while a job changes it in place."""
+        return Jobs(self._host.home.folder).along_in(str(self.folder))
 
     def changes(self, run_id: str) -> SessionChanges:
         """Return the changes of a run of this session."""
@@ -197,4 +235,33 @@ class _SessionToolset(WrapperToolset):
     async def for_run(self, context: RunContext[Any]) -> Toolset:
         """Return the tools of one run."""
         changes = self._session.changes(context.run_id)
-        return checkpointed(self._checked, changes.checkpoints, partial(self._session.note_change, changes))
+        kept = checkpointed(self._checked, changes.checkpoints, partial(self._session.note_change, changes))
+        return FolderLockToolset(kept, self._session.lock_folder)
+
+
+class FolderLockToolset(WrapperToolset):
+    """Tools that hold a lock on their folder from the first change on until the end of the turn."""
+
+    def __init__(self, inner: Toolset, lock: Callable[[], AbstractContextManager[None]]) -> None:
+        super().__init__(inner, lambda each: each)
+        self._lock = lock
+        self._held = ExitStack()
+        self._is_held = False
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            await super().__aexit__(kind, error, trace)
+        finally:
+            self._held.close()
+            self._is_held = False
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Make a call, with the folder locked if it may change it. Raises `ToolProblem` if the lock is taken."""
+        tool = next((tool for tool in self.tools() if tool.name == call.name), None)
+        if not self._is_held and tool is not None and tool.effect_of(call.arguments) != "read":
+            try:
+                await to_thread(self._held.enter_context, self._lock())
+            except TreadleError as taken:
+                raise ToolProblem(str(taken)) from taken
+            self._is_held = True
+        return await super().call(call, context)

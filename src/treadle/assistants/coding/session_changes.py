@@ -1,32 +1,74 @@
-"""Changes of a coding session: what each call changed, with the checkpoints around it; shown as a diff, and undone exactly.
+"""What is stored of a coding session besides its run: its mode, and what each call changed, with the checkpoints around it.
 
-They are stored with the run, under the home: a session that is continued in another process undoes what it did before.
+Changes are shown as a diff, and undone exactly. All of it is stored by the run's id, under the home: a session that is continued
+in another process is in the mode that it was in, and undoes what it did before.
 """
 
 import os
 import re
 import shutil
 from asyncio import to_thread
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle import Home
+from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode
 from treadle.errors import TreadleError
+from treadle.journal import Entry, Opened, Returned
 from treadle.workspace import ChangedSince, CheckpointChange, Checkpoints, ToolChange
 
 FOLDER = "sessions"  # in the home
-_CHANGES_FILE = "changes.json"
+_CHANGES_FILE, _MODE_FILE = "changes.json", "mode"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def session_folder(home: Path, run_id: str) -> Path:
     """Return where a run's changes are stored. An id that can't be a file's name, which only programs give, stands for its hash."""
     return home / FOLDER / (run_id if _FILE_NAME.fullmatch(run_id) else sha256(run_id.encode()).hexdigest())
+
+
+def load_mode(home: Path, run_id: str) -> Mode | None:
+    """Return the mode that a session is in; None where none is stored, or none that is known."""
+    try:
+        name = (session_folder(home, run_id) / _MODE_FILE).read_text("ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return next((mode for mode in MODES if mode == name), None)
+
+
+def find_mode(home: Path, run_id: str, entries: Sequence[Entry]) -> Mode | None:
+    """Return the mode that a run is in: the one that is stored, that of its last approved plan, or the one that it started in.
+
+    None for a run that is no session.
+    """
+    opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
+    about: dict[str, Any] = opened.origin.get("about") or {}
+    began: Mode | None = next((mode for mode in MODES if mode == about.get("mode")), None)
+    if began is None:
+        return None
+    plans: list[Any] = [entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN]
+    approved: list[Mode] = [plan["mode"] for plan in plans if plan is not None]  # one that was refused has no data
+    return load_mode(home, run_id) or (approved[-1] if approved else began)
+
+
+def save_mode(home: Path, run_id: str, mode: Mode) -> None:
+    """Store the mode that a session is in, for whatever process goes on with it, or judges its next call."""
+    _write_file(session_folder(home, run_id) / _MODE_FILE, mode.encode())
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    """Replace a file of the user's alone, at once."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(f"{path.name}.part")
+    with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(content)
+    part.replace(path)
 
 
 class UndoneChange(Struct, frozen=True):
@@ -91,12 +133,7 @@ class SessionChanges:
         return await self.checkpoints.diff(changes[0].before, None, tuple(paths)) if paths else ""
 
     def _save(self, changes: list[ToolChange]) -> None:
-        self._store.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._store / _CHANGES_FILE
-        part = path.with_name(f"{path.name}.part")
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(changes))
-        part.replace(path)
+        _write_file(self._store / _CHANGES_FILE, msgspec.json.encode(changes))
 
 
 async def erase_sessions(home: Home, run_ids: Collection[str]) -> None:
@@ -107,4 +144,4 @@ async def erase_sessions(home: Home, run_ids: Collection[str]) -> None:
             await to_thread(shutil.rmtree, folder)
 
 
-__all__ = ["ChangedSince", "SessionChanges", "UndoneChange", "erase_sessions"]
+__all__ = ["ChangedSince", "SessionChanges", "UndoneChange", "erase_sessions", "find_mode", "load_mode", "save_mode"]

@@ -6,7 +6,6 @@ and how its changes, tasks and modes are shown.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -17,6 +16,7 @@ from treadle.assistant import (
     AssistantSession,
     ChatExtension,
     Host,
+    Quote,
     SlashCommand,
     Terminal,
     TypedPrompt,
@@ -25,14 +25,15 @@ from treadle.assistant import (
     wrap_words,
 )
 from treadle.assistants.coding import assistant, prompts
+from treadle.assistants.coding.command import add_check_argument
 from treadle.assistants.coding.inputs import truncate_middle
 from treadle.assistants.coding.mentions import expand_session_mentions, find_mentions
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, Mode, next_mode, parse_mode
 from treadle.assistants.coding.session import CodingSession, Task
-from treadle.assistants.coding.session_changes import ChangedSince
+from treadle.assistants.coding.session_changes import ChangedSince, find_mode
 from treadle.assistants.coding.undo import UNDO_VERBS, print_diff
 from treadle.errors import SettingsError, TreadleError
-from treadle.journal import JournalQuery, Opened, Returned
+from treadle.journal import JournalQuery, Opened
 from treadle.workspace import review_diff
 
 MAX_SHOWN_LINES = 60  # of a change that needed no approval; /diff has the rest
@@ -46,6 +47,7 @@ def code_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `treadle code`."""
     parser.add_argument("words", nargs="*", metavar="PROMPT", help="the first message; piped text is added, and files as @FILE")
     parser.add_argument("--mode", choices=list(MODES), metavar="MODE", help="ask (default), accept-edits or plan")
+    add_check_argument(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("-c", "--continue", action="store_true", dest="continue_last", help="continue the last session here")
     which.add_argument("--resume", metavar="RUN", help="continue this session: its id, the beginning of it, or `last`")
@@ -56,13 +58,24 @@ async def code(args: Namespace, host: Host) -> int:
     """Hold a session in the current folder, or answer one piped prompt."""
     known = await find_session("last" if args.continue_last else args.resume, host) if args.continue_last or args.resume else None
     mode = args.mode or ("ask" if known is None else known.mode)
-    view = TerminalView(host.command_terminal)
-    coding = CodingSession(assistant, host, mode, view)
+    coding = CodingSession(assistant, host, mode, TerminalView(host.command_terminal), check=args.check)
     session = AssistantSession(coding.assistant, host, {"mode": mode})
     talk = host.start_talk(session, session.agent(await host.model()))
+    try:
+        if talk.is_interactive:
+            coding.start()
+        return await _hold_session(args, host, coding, talk, known)
+    finally:
+        await coding.close()
+
+
+async def _hold_session(
+    args: Namespace, host: Host, coding: CodingSession, talk: AssistantChat, known: "KnownSession | None"
+) -> int:
     chat = SessionChat(coding, talk, host)
     prompt = await read_first_prompt(args.words, coding, required=not talk.is_interactive and known is None)
     if known is not None:
+        coding.keep_mode(known.run.run_id)
         resumed = await talk.go_on(known.run.run_id)
         if resumed is not None and resumed.stopped == "waiting":
             return exit_code(resumed)
@@ -76,7 +89,7 @@ async def code(args: Namespace, host: Host) -> int:
 async def read_first_prompt(words: Sequence[str], coding: CodingSession, *, required: bool) -> TypedPrompt:
     """Return what is typed after the command, with what it mentions and what is piped."""
     text = " ".join(words)
-    mentions = await find_mentions(text, coding.find_symbols)
+    mentions = await find_mentions(text, coding.symbols.find_definitions)
     return mentions.add_to(read_typed_prompt([mentions.escape(word) for word in words], required=required), text)
 
 
@@ -96,15 +109,9 @@ async def list_sessions(host: Host) -> list[KnownSession]:
     for run in await journal.listed(JournalQuery(agent=assistant.name, limit=_RECENT)):
         entries = await journal.read(run.run_id)
         opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-        about: dict[str, Any] = opened.origin.get("about") or {}
-        mode: Any = about.get("mode")
-        if mode not in MODES or opened.origin.get("workspace") != here or run.user != host.user:
-            continue
-        plans: list[Any] = [
-            entry.result.data for entry in entries if isinstance(entry, Returned) and entry.result.name == PROPOSE_PLAN
-        ]
-        approved = [plan for plan in plans if plan is not None]  # a plan that was refused has no data
-        found.append(KnownSession(run, approved[-1]["mode"] if approved else mode))
+        mode = find_mode(host.home.folder, run.run_id, entries)
+        if mode is not None and opened.origin.get("workspace") == here and run.user == host.user:
+            found.append(KnownSession(run, mode))
     return found
 
 
@@ -154,6 +161,7 @@ class SessionChat:
         self._host = host
         self._terminal = host.command_terminal
         self._context: list[str] = []  # what the user did since the last message, for the model
+        self._outputs: list[Quote] = []  # of the user's own commands since then
 
     async def converse(self, first: TypedPrompt | None) -> int:
         """Answer lines until there are no more."""
@@ -202,17 +210,19 @@ class SessionChat:
 
     async def _expand(self, said: str | TypedPrompt) -> TypedPrompt:
         """Return a message with what it mentions, and with what the user did since the last one."""
-        prompt = await expand_session_mentions(said, self._coding.find_symbols) if isinstance(said, str) else said
+        prompt = await expand_session_mentions(said, self._coding.symbols.find_definitions) if isinstance(said, str) else said
         notes = [*self._context, self._coding.take_mode_note()]
         context, self._context = "".join([f"\n\n{each}" for each in notes if each]), []
-        return TypedPrompt(prompt.text + context, prompt.attachments)
+        outputs, self._outputs = self._outputs, []
+        return TypedPrompt(prompt.text + context, (*prompt.attachments, *outputs))
 
     async def _run_shell_line(self, line: str) -> None:
         if not line:
             raise SettingsError("Type a command after the exclamation mark: !git status")
         output = await self._coding.run_shell_line(line)
         self._terminal.line(output)
-        self._context.append(f"The user ran a command:\n<command>\n{line}\n</command>\n<output>\n{output}\n</output>")
+        self._context.append(f"The user ran a command:\n<command>\n{line}\n</command>")
+        self._outputs.append(Quote("the output of the user's command", output))
 
     # modes
 
@@ -256,7 +266,8 @@ class SessionChat:
         changes = self._coding.changes(self._talk.run_id)
         known = len(changes.load())
         try:
-            undone = await changes.undo(known if text == "all" else int(text or 1))
+            with self._coding.lock_folder():
+                undone = await changes.undo(known if text == "all" else int(text or 1))
         except ChangedSince as changed:
             names = ", ".join(changed.paths)
             raise TreadleError(
@@ -286,7 +297,7 @@ class SessionChat:
         if text:
             known = await find_session(text, self._host)
             self._terminal.note(f"Continuing run {known.run.run_id}: {known.run.title}")
-            self._context = []
+            self._context, self._outputs = [], []
             await self._talk.go_on(known.run.run_id)
             return
         for known in (await list_sessions(self._host))[:10]:

@@ -1,16 +1,14 @@
 """The tools of each job kind, and its policy: review and triage read, build and debug make changes that can be undone."""
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from treadle import ToolProblem, Toolset, TreadleError, allow, ask, deny
 from treadle.assistant import Settings
-from treadle.files import Workspace
+from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.toolsets import CombinedToolset, only
 from treadle.workspace import (
     Bounds,
@@ -18,7 +16,6 @@ from treadle.workspace import (
     Checkpoints,
     CheckSelection,
     Outline,
-    SymbolLookup,
     ToolChange,
     check_tools,
     checkpointed,
@@ -28,58 +25,12 @@ from treadle.workspace import (
     workspace_tools,
 )
 
-if TYPE_CHECKING:
-    from treadle.assistants.reading.symbols.index import SymbolIndex
-
 
 def find_outliner() -> Outline | None:
     """Return the outline function; None if there are no grammars, so that lines that look like definitions are used instead."""
     from importlib.util import find_spec
 
     return _outline_file if find_spec("tree_sitter") else None
-
-
-def find_symbols(folder: Path, data: Path | None) -> SymbolLookup | None:
-    """Return the symbol index of a folder, stored in the folder of a home; None if there are no grammars."""
-    from importlib.util import find_spec
-
-    return _IndexedSymbols(folder, data) if find_spec("tree_sitter") else None
-
-
-class _IndexedSymbols:
-    """The symbol index of the reading assistant, opened when it is first asked."""
-
-    def __init__(self, folder: Path, data: Path | None) -> None:
-        self._folder = folder
-        self._data = data
-
-    @cached_property
-    def _index(self) -> "SymbolIndex":
-        from treadle.assistants.reading.symbols.index import SymbolIndex
-
-        return SymbolIndex(Workspace(self._folder), self._data)
-
-    async def find(self, name: str, kind: Literal["any", "definition", "call"], directory: str) -> str:
-        from treadle.assistants.reading.repository_search import find_references, format_references
-
-        with _raise_tool_problems():
-            return format_references(await find_references(self._index, name, directory, kind))
-
-    async def map(self, task: str, directory: str, max_tokens: int) -> str:
-        from treadle.assistants.reading.repository_map import BUDGETS, CHARACTERS_PER_TOKEN, format_map, map_repository
-
-        least, most = BUDGETS
-        budget = max(least, min(max_tokens * CHARACTERS_PER_TOKEN, most))
-        with _raise_tool_problems():
-            return format_map(await map_repository(self._index, directory, budget, task))
-
-
-@contextmanager
-def _raise_tool_problems() -> Generator[None]:
-    try:
-        yield
-    except TreadleError as error:
-        raise ToolProblem(str(error)) from error
 
 
 async def _outline_file(name: str, content: bytes) -> str:
@@ -127,6 +78,9 @@ def make_coding_toolset(
     project: Path | None = None,
     background: bool = False,
     data: Path | None = None,
+    symbols: ProjectSymbols | None = None,
+    check: str = "",
+    ask_check: Callable[[], Awaitable[str]] | None = None,
     diagnostics: bool = False,
 ) -> Toolset:
     """Return the tools of one job kind in a folder.
@@ -137,17 +91,28 @@ def make_coding_toolset(
     project      the user's folder, if this one is a private copy of it
     background   whether commands may run while the model goes on
     data         the folder of a home, in which the symbol index is stored
+    symbols      the symbol index, if it is open already
+    check        the command that checks the project where there are no tests
+    ask_check    returns such a command once there turn out to be none, after asking the user
     diagnostics  whether a language server checks each edit, where one is installed
     """
     commands, git = settings.commands, settings.git
     bounds, unsafe = bounds_of(settings), not commands.sandbox
-    symbols = find_symbols(folder, data)
+    lookup = (symbols or ProjectSymbols(folder, data)).lookup
     if kind in ("review", "triage"):
-        files = workspace_tools(folder, flat=True, outline=find_outliner(), symbols=symbols)
+        files = workspace_tools(folder, flat=True, outline=find_outliner(), symbols=lookup)
         return only(CombinedToolset(files, git_tools(folder, flat=True, unsafe=unsafe)), *READ_TOOLS)
     together = CombinedToolset(
-        workspace_tools(folder, flat=flat, outline=find_outliner(), symbols=symbols, project=project),
-        check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, project=project, unsafe=unsafe),
+        workspace_tools(folder, flat=flat, outline=find_outliner(), symbols=lookup, project=project),
+        check_tools(
+            folder,
+            flat=flat,
+            usual=usual_tests(settings, check),
+            bounds=tests or bounds,
+            project=project,
+            unsafe=unsafe,
+            ask_check=ask_check,
+        ),
         shell_tools(
             folder,
             flat=flat,
@@ -188,9 +153,9 @@ def bounds_of_tests(settings: Settings, before: CheckOutcome | None) -> Bounds:
     return replace(bounds, seconds=min(bounds.seconds, max(_LEAST_SECONDS, before.seconds * _SLOWER)))
 
 
-def usual_tests(settings: Settings) -> CheckSelection:
-    """Return the test run that checks everything."""
-    return CheckSelection(settings.tests.runner, command=settings.tests.command)
+def usual_tests(settings: Settings, check: str = "") -> CheckSelection:
+    """Return the test run that checks everything; `check` is the command that does so where there are no tests."""
+    return CheckSelection(settings.tests.runner, command=settings.tests.command, check=check)
 
 
 def coding_rules(kind: CodingJobName, *, leaves: bool) -> Sequence[Any]:

@@ -77,6 +77,8 @@ def _describe_reproduction(outcome: CheckOutcome | None) -> str:
     """Say how tests that don't show the symptom end on the code as it was."""
     if outcome is None or outcome.state in ("crashed", "not run"):
         return "without the change the tests can't be run"
+    if outcome.runner == "check":
+        return f"there are none, and without the change `{outcome.command}` {'fails' if has_failed(outcome) else 'passes'} as well"
     if outcome.state != "failed":
         return "without the change the tests pass as well"
     message = next((failure.message.strip() for failure in outcome.failures if failure.message.strip()), "no message")
@@ -107,6 +109,8 @@ def verify_claim(before: CheckOutcome | None, after: CheckOutcome | None) -> Ver
     """Verify claimed work by the tests. Tests that failed before may still fail; no other may fail now."""
     if after is None or after.state == "not run":
         return Verification(False, "no tests could be run")
+    if after.runner == "check":
+        return _verify_by_check(before, after)
     match after.state:
         case "passed":
             return _check_passed(before, after)
@@ -118,6 +122,20 @@ def verify_claim(before: CheckOutcome | None, after: CheckOutcome | None) -> Ver
             return Verification(False, "the tests can't be run", denied=True)
         case "failed":
             return _compare_failures(before, after)
+
+
+def _verify_by_check(before: CheckOutcome | None, after: CheckOutcome) -> Verification:
+    """Verify claimed work by a check that the user agreed to. It doesn't stand in for tests that were there before."""
+    if _had_tests(before):
+        return Verification(False, "there are no tests any more", denied=True)
+    match after.state:
+        case "passed":
+            before_it = ", which failed before," if has_failed(before) else ""
+            return Verification(True, f"`{after.command}`{before_it} passes; there are no tests")
+        case "timed out":
+            return Verification(False, f"`{after.command}` took too long", denied=True)
+        case _:
+            return Verification(False, f"`{after.command}` fails", denied=True)
 
 
 def _check_passed(before: CheckOutcome | None, after: CheckOutcome) -> Verification:

@@ -50,7 +50,7 @@ from treadle.core.entries import (
     Woken,
 )
 from treadle.core.grants import SCOPES
-from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.core.messages import Quote, ReplyPart, Text, Thinking
 from treadle.guard.grants import format_grant
 from treadle.guard.journal_secrets import mask_entry
 from treadle.guard.redaction import Redactor
@@ -128,7 +128,7 @@ def _describe_entry(entry: Entry) -> str:  # noqa: C901 - one case for each kind
             who = f" for {entry.user}" if entry.user else ""
             return f"{format_time(entry.at)}: {entry.agent} with {entry.model}{who}"
         case Said() | Steered():
-            return entry.text
+            return "\n".join([entry.text, *[f"{part.label}\n{part.text}" for part in entry.parts if isinstance(part, Quote)]])
         case Delivered():
             return format_count(len(entry.message_ids), "message")
         case Replied():

@@ -11,7 +11,7 @@ from typing import assert_never
 import msgspec
 
 from treadle.core.calls import Call, Media, Opaque, Result
-from treadle.core.messages import Message, Part, Summary, Text, Thinking, text_of
+from treadle.core.messages import Message, Part, Quote, Summary, Text, Thinking, text_of
 from treadle.core.requests import Request
 
 _STRING = r"[^\x07\x1b]*"  # what a control string holds
@@ -125,7 +125,7 @@ def _format_user_text(message: Message) -> str:
 
 def _format_part(part: Part) -> str:
     match part:
-        case Text() | Summary():
+        case Text() | Quote() | Summary():
             return part.text
         case Thinking() | Opaque():
             return ""

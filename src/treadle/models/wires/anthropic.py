@@ -15,7 +15,7 @@ from msgspec.json import decode as decode_json
 
 from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey
-from treadle.core.messages import Message, Part, Summary, Text, Thinking
+from treadle.core.messages import Message, Part, Quote, Summary, Text, Thinking
 from treadle.core.requests import (
     CallDelta,
     CallDone,
@@ -220,7 +220,7 @@ def encode_anthropic_message(message: Message, blobs: MediaLoader | None = None)
 
 def _encode_part(part: Part, blobs: MediaLoader | None) -> bytes:
     match part:
-        case Text() | Summary():
+        case Text() | Quote() | Summary():
             return b'{"type":"text","text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
         case Thinking():
             return _encode_thinking(part)

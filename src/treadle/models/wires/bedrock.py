@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Opaque, Result
 from treadle.core.errors import MissingKey, SettingsError
-from treadle.core.messages import History, Message, Part, Summary, Text, Thinking
+from treadle.core.messages import History, Message, Part, Quote, Summary, Text, Thinking
 from treadle.core.requests import Delta, Options, Request, ToolSpec, Traits
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
 from treadle.models.encoding import CachedEncoder, check_extra, encode
@@ -304,7 +304,7 @@ def _build_media_block(media: Media, blobs: MediaLoader | None) -> dict[str, Any
 
 def _encode_part(family: BedrockFamily, part: Part, blobs: MediaLoader | None) -> bytes:
     match part:
-        case Text() | Summary():
+        case Text() | Quote() | Summary():
             return b'{"text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
         case Thinking():
             return b""  # reasoning that has to be sent back is an opaque part

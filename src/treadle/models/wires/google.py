@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey, ReplyBroken
-from treadle.core.messages import Message, Part, Summary, Text, Thinking
+from treadle.core.messages import Message, Part, Quote, Summary, Text, Thinking
 from treadle.core.requests import (
     CallDelta,
     CallDone,
@@ -286,7 +286,7 @@ def _encode_media(media: Media, blobs: MediaLoader | None) -> bytes:
 
 def _encode_part(part: Part, blobs: MediaLoader | None, *, call_ids: bool, signs: bool) -> bytes:
     match part:
-        case Text() | Summary():
+        case Text() | Quote() | Summary():
             return b'{"text":%b}' % encode(part.text) if part.text else b""
         case Thinking():
             return b""  # what the server needs of it is in the signatures

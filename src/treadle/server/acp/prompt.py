@@ -16,10 +16,11 @@ from acp.schema import (
 
 from treadle.core.errors import BadMedia, BadPrompt
 from treadle.core.media import Attachment, Prompt, attachment_from_base64
+from treadle.core.messages import Quote
 from treadle.core.requests import Traits
 from treadle.files.problems import WorkspaceProblem
 from treadle.files.workspace import Workspace
-from treadle.plugins.prompts import MAX_TEXT_BYTES, format_block
+from treadle.plugins.prompts import MAX_TEXT_BYTES
 
 ContentBlock = TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 
@@ -30,7 +31,7 @@ def prompt_from_blocks(blocks: Sequence[ContentBlock], workspace: Workspace, tra
     Raises `BadPrompt` where it is empty, and `BadMedia` for media that the model doesn't take.
     """
     words: list[str] = []
-    files: list[str] = []
+    files: list[Quote] = []
     attached: list[Attachment] = []
     for block in blocks:
         match block:
@@ -43,10 +44,10 @@ def prompt_from_blocks(blocks: Sequence[ContentBlock], workspace: Workspace, tra
                 _embed(block.resource, workspace, traits, files, attached)
             case ImageContentBlock() | AudioContentBlock():
                 attached.append(_attach(block.data, block.mime_type, "", traits))
-    text = "".join([*words, *files])
+    text = "".join(words)
     if not text.strip() and not attached:
         raise BadPrompt("The prompt is empty: write what the assistant is to do.")
-    return [text, *attached] if attached else text
+    return [text, *files, *attached] if files or attached else text
 
 
 def text_of_prompt(prompt: Prompt) -> str:
@@ -77,10 +78,10 @@ def _embed(
     resource: TextResourceContents | BlobResourceContents,
     workspace: Workspace,
     traits: Traits,
-    files: list[str],
+    files: list[Quote],
     attached: list[Attachment],
 ) -> None:
-    """Add an embedded resource: text as a part of the prompt, so that secrets in it are found; anything else as media."""
+    """Add an embedded resource: text as a quote, which the user needn't have written; anything else as media."""
     name = _path_in(resource.uri, workspace) or resource.uri
     if isinstance(resource, BlobResourceContents):
         attached.append(_attach(resource.blob, resource.mime_type or "", PurePosixPath(name).name, traits))
@@ -89,7 +90,8 @@ def _embed(
         raise BadPrompt(
             f"{name} has more than {MAX_TEXT_BYTES:,} bytes, the most that a prompt takes; mention the part that matters."
         )
-    files.append(format_block("file", resource.text, name))
+    if resource.text.strip():
+        files.append(Quote(name, resource.text))
 
 
 def _attach(data: str, media_type: str, name: str, traits: Traits) -> Attachment:

@@ -74,7 +74,7 @@ class AcpSession:
         self.id = session_id or new_run_id()
         self.workspace = workspace
         self._client = SessionClient(client, self.id)
-        self._own = None if assistant.session is None else assistant.session(host, self._on_mode, entries)
+        self._own = None if assistant.session is None else assistant.session(host, self._on_mode, entries, self.id)
         self._session = AssistantSession(
             assistant if self._own is None else self._own.assistant, replace(host, approver=self._ask_user)
         )
@@ -105,6 +105,8 @@ class AcpSession:
         """Interrupt the turn, which goes on when the session is loaded, and send no more updates."""
         await self._stop(interrupt=True)
         await self._client.close()
+        if self._own is not None:
+            await self._own.close()
 
     async def release(self) -> None:
         """Close the session, and what is open with it."""

@@ -19,6 +19,7 @@ from treadle.toolsets.checks.values import CheckFailure, CheckOutcome, CheckSele
 BOUNDS = Bounds(seconds=300, memory=4 * GIB, processes=512)
 MAX_READ = 8_000_000  # characters of output that are read; what is kept of them is far less
 MAX_RUNS = 50
+_CACHE = "/tmp/treadle-check"  # noqa: S108 - in the sandbox, which has a folder of its own there
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
@@ -33,7 +34,18 @@ async def run_checks(
     """Run the selected tests. Never raises for the state of a project: then they were not run, and the output says why.
 
     `project` is the folder that this one is a private copy of: its environments are used, and commands see the copy at its path.
+    Where there are no tests, `wanted.check` runs in place of all of them, and the outcome's runner is `check`.
     """
+    outcome = await _run_selected(folder, wanted, bounds, project, unsafe=unsafe)
+    if outcome.state not in ("no tests", "not run") or not wanted.check or not wanted.is_all:
+        return outcome
+    only = CheckSelection(command=wanted.check, check=wanted.check)
+    return await _run_selected(folder, only, bounds, project, unsafe=unsafe)
+
+
+async def _run_selected(
+    folder: str | Path, wanted: CheckSelection, bounds: Bounds, project: Path | None, *, unsafe: bool
+) -> CheckOutcome:
     try:
         line = await to_thread(build_check_command, Path(folder), wanted, project)
         return await _run_repeatedly(line, wanted.count, bounds, unsafe=unsafe)
@@ -60,7 +72,8 @@ async def _run_once(line: CheckCommand, bounds: Bounds, *, unsafe: bool) -> Chec
     root, project = line.project.root, line.project.seen_root
     place = SandboxSpec(root, extra_read=program.read, extra_write=program.write, project=project)  # tests write files of their own
     limits = replace(bounds, output=max(bounds.output, MAX_READ))
-    ran = await run_command(line.from_root, place, limits, env=program.env, unsafe=unsafe)
+    env = {**program.env, "PYTHONPYCACHEPREFIX": _CACHE} if line.runner == "check" else program.env  # else it changes the project
+    ran = await run_command(line.from_root, place, limits, env=env, unsafe=unsafe)
     return await to_thread(_parse_result, line, ran)
 
 

@@ -57,7 +57,8 @@ def build_check_command(root: Path, wanted: CheckSelection, seen_root: Path | No
     if re.match(r"[^:]+\.py::", wanted.name) and not wanted.path:  # a test as pytest writes it
         wanted = CheckSelection(wanted.type, wanted.name, "", wanted.package, wanted.script, wanted.module, wanted.count)
     if wanted.command and wanted.is_all:
-        return _custom_command(CheckProject(root, root, "auto", seen_root=seen_root), wanted.command)
+        runner: Runner = "check" if wanted.command == wanted.check else "command"
+        return _custom_command(CheckProject(root, root, "auto", seen_root=seen_root), wanted.command, runner)
     project = find_check_project(root.expanduser().resolve(), wanted, seen_root)
     match project.kind:
         case "python":
@@ -70,9 +71,9 @@ def build_check_command(root: Path, wanted: CheckSelection, seen_root: Path | No
             return _npm_command(project, wanted)
 
 
-def _custom_command(project: CheckProject, command: str) -> CheckCommand:
+def _custom_command(project: CheckProject, command: str, runner: Runner) -> CheckCommand:
     """Return the user's own shell line, with every program that runs tests visible to it."""
-    return CheckCommand("command", ("/bin/sh", "-c", command), command, project, find_all_programs(project.seen(project.root)))
+    return CheckCommand(runner, ("/bin/sh", "-c", command), command, project, find_all_programs(project.seen(project.root)))
 
 
 def _python_command(project: CheckProject, wanted: CheckSelection) -> CheckCommand:

@@ -5,7 +5,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from treadle.toolsets.checks.parsers.lines import to_plain_text
-from treadle.toolsets.checks.values import CheckFailure, CheckOutcome
+from treadle.toolsets.checks.values import CheckFailure, CheckOutcome, State
 
 MAX_LENGTH = 3_000  # characters in all
 MAX_FAILURES = 10
@@ -15,6 +15,12 @@ _ADVICE = (
     "Run fewer of them by path or name, or look for one that waits for something that never comes; "
     "a script that watches files never ends."
 )
+_CHECK_STATES: dict[State, str] = {
+    "passed": "The check passed",
+    "failed": "The check failed",
+    "timed out": "The check took too long and was ended",
+    "crashed": "The check was killed",
+}
 
 
 def format_outcome(outcome: CheckOutcome, *, verbose: bool = False) -> str:
@@ -48,6 +54,8 @@ def format_counts(outcome: CheckOutcome) -> str:
 
 def _format_headline(outcome: CheckOutcome) -> str:
     how = f"{outcome.command}, {outcome.seconds:.1f} s" + (f", run {outcome.runs} times" if outcome.runs > 1 else "")
+    if outcome.runner == "check":
+        return f"There are no tests. {_CHECK_STATES[outcome.state]} ({how})."
     counts = f": {counts}" if (counts := format_counts(outcome)) else ""
     match outcome.state:
         case "passed":

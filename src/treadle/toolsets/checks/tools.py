@@ -1,6 +1,7 @@
 """The tool with which a model runs a project's tests: one with all options, or a flat one for models that do better with few."""
 
 from asyncio import to_thread
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from treadle.tools.tool import FunctionTool, tool
 from treadle.toolsets.checks.check import BOUNDS, run_checks
 from treadle.toolsets.checks.format import format_outcome, shorten_outcome
 from treadle.toolsets.checks.runners import detect_kinds
-from treadle.toolsets.checks.values import CheckSelection, Kind
+from treadle.toolsets.checks.values import CheckOutcome, CheckSelection, Kind
 from treadle.toolsets.functions import FunctionToolset
 
 TOOLSET = "checks"
@@ -29,16 +30,18 @@ def check_tools(
     bounds: Bounds = BOUNDS,
     project: Path | None = None,
     unsafe: bool = False,
+    ask_check: Callable[[], Awaitable[str]] | None = None,
 ) -> FunctionToolset:
     """Return the toolset of a folder.
 
-    flat     one tool with two arguments, for models that choose badly among many
-    usual    the default selection: the kind of project, or a command line
-    bounds   what the tests may use; all runs of one call have `bounds.seconds` together
-    project  the folder that this one is a private copy of, with its environments
-    unsafe   runs them without a sandbox where there is none
+    flat       one tool with two arguments, for models that choose badly among many
+    usual      the default selection: the kind of project, or a command line
+    bounds     what the tests may use; all runs of one call have `bounds.seconds` together
+    project    the folder that this one is a private copy of, with its environments
+    unsafe     runs them without a sandbox where there is none
+    ask_check  returns a command that checks the project (`CheckSelection.check`), where there are no tests; empty for none
     """
-    checks = CheckToolset(Path(folder), usual, bounds, project=project, unsafe=unsafe)
+    checks = CheckToolset(Path(folder), usual, bounds, project=project, unsafe=unsafe, ask_check=ask_check)
     return FunctionToolset([_make_tool(checks.run_tests if flat else checks.test, bounds)], UNSANDBOXED if unsafe else TOOLSET)
 
 
@@ -51,12 +54,22 @@ def _make_tool(function: Any, bounds: Bounds) -> FunctionTool:
 class CheckToolset:
     """The tests of one folder."""
 
-    def __init__(self, folder: Path, usual: CheckSelection, bounds: Bounds, *, project: Path | None = None, unsafe: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        usual: CheckSelection,
+        bounds: Bounds,
+        *,
+        project: Path | None = None,
+        unsafe: bool,
+        ask_check: Callable[[], Awaitable[str]] | None = None,
+    ) -> None:
         self._folder = folder
         self._usual = usual
         self._bounds = bounds
         self._project = project
         self._unsafe = unsafe
+        self._ask_check = ask_check
 
     async def run_tests(self, path: str = "", name: str = "") -> ToolResult:
         """Run the project's tests. Tells how many passed, and each one that failed with its message and place.
@@ -90,15 +103,20 @@ class CheckToolset:
         """
         chosen: Kind = self._usual.type if type == "auto" else type
         command = self._usual.command if type == "auto" else ""
-        wanted = CheckSelection(chosen, path, run, package, script, module, count, command)
+        wanted = CheckSelection(chosen, path, run, package, script, module, count, command, self._usual.check)
         return await self._run(wanted, verbose=verbose)
 
     async def _run(self, wanted: CheckSelection, *, verbose: bool = False) -> ToolResult:
-        outcome = await run_checks(self._folder, wanted, bounds=self._bounds, project=self._project, unsafe=self._unsafe)
+        outcome = await self._run_once(wanted)
+        if outcome.state in ("no tests", "not run") and wanted.is_all and self._ask_check and (check := await self._ask_check()):
+            outcome = await self._run_once(replace(wanted, check=check))
         told = format_outcome(outcome, verbose=verbose)
         if outcome.state == "not run":
             raise ToolProblem(told)
         return ToolResult(told + await self._mention_others(wanted), shorten_outcome(outcome))
+
+    async def _run_once(self, wanted: CheckSelection) -> CheckOutcome:
+        return await run_checks(self._folder, wanted, bounds=self._bounds, project=self._project, unsafe=self._unsafe)
 
     async def _mention_others(self, wanted: CheckSelection) -> str:
         """Mention tests of other kinds, where none was chosen."""

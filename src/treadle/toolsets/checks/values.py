@@ -15,7 +15,7 @@ class ChecksNotRun(TreadleError, ToolProblem):
 
 
 Kind = Literal["auto", "go", "npm", "python", "rust"]
-Runner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "node", "npm", "command"]
+Runner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "node", "npm", "command", "check"]
 State = Literal[
     "passed",
     "failed",  # some tests failed, or all passed and the command still said no
@@ -37,6 +37,7 @@ class CheckSelection(Struct, frozen=True):
     module   for Python: the module, as tests.test_shop
     count    how often, to find flaky tests; it ends with the first run that fails
     command  a shell line that runs all of them, where the user set one; any other selection takes precedence
+    check    a shell line that checks the project where there are no tests, such as a compiler: its exit code alone counts
     """
 
     type: Kind = "auto"
@@ -47,6 +48,7 @@ class CheckSelection(Struct, frozen=True):
     module: str = ""
     count: int = 1
     command: str = ""
+    check: str = ""
 
     @property
     def is_all(self) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.repository_map import format_map, map_repository
 from treadle.assistants.reading.symbols import index as index_module
-from treadle.assistants.reading.symbols.index import IndexState, SymbolIndex, find_symbol, format_pending
+from treadle.assistants.reading.symbols.index import IndexState, SymbolIndex, format_pending
 from treadle.assistants.reading.symbols.store import FILE, SymbolStore
 from treadle.errors import SettingsError
 from treadle.files import Workspace
@@ -205,10 +205,19 @@ def test_a_database_of_another_version_is_emptied_and_a_broken_one_is_reported(f
         find(SymbolIndex(Workspace(folder), tmp_path / "broken"), "pay")
 
 
-def test_a_symbol_can_be_found_by_one_function(folder, tmp_path):
-    (found,) = asyncio.run(find_symbol(folder, "Cart"))
+def test_an_index_without_a_home_lasts_as_long_as_it_is_open(folder):
+    index = SymbolIndex(Workspace(folder))
+    (found,) = asyncio.run(index.find("Cart", "definition"))[0]
     assert (found.path, found.line, found.kind, found.signature) == ("shop.py", 4, "definition", "class Cart")
-    assert asyncio.run(find_symbol(folder, "gone", tmp_path / "data")) == []
+    assert asyncio.run(index.find("gone"))[0] == []
+
+
+def test_a_folder_with_too_many_files_is_not_parsed_before_a_question(folder, tmp_path, parsed, monkeypatch):
+    monkeypatch.setattr(index_module, "MAX_FILES", 1)
+    index = SymbolIndex(Workspace(folder), tmp_path / "data")
+    index.start()
+    index.close()
+    assert parsed == []
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,10 @@ class SymbolIndex:
         return await asyncio.to_thread(self._load_graph, self._place(under)), state
 
     def start(self) -> None:
-        """Parse everything in the background, so that the first question needs to wait less."""
+        """Parse everything in the background, so that the first question needs to wait less.
+
+        A folder with too many files to list, such as a user's home, is left alone until a question is asked.
+        """
         if not self._is_busy():
             self._stop.clear()
             self._background = threading.Thread(target=self._run_refresh, name="symbol-index", daemon=True)
@@ -135,7 +138,7 @@ class SymbolIndex:
     def _run_refresh(self) -> None:
         async def refresh() -> list[ListedFile]:
             listed, complete = await self._list_files(".")
-            return self._store.find_stale(listed, complete=complete)
+            return self._store.find_stale(listed) if complete else []
 
         try:
             stale = asyncio.run(refresh())
@@ -274,15 +277,6 @@ class SymbolIndex:
         if under == ".":
             self._store.save_graph(generation, _encode_graph(graph))
         return graph
-
-
-async def find_symbol(root: Path, name: str, data: Path | None = None) -> list[SymbolLocation]:
-    """Return where a name is defined in a folder; `data` is the folder of a home, in which the index is stored."""
-    index = SymbolIndex(Workspace(root), data)
-    try:
-        return (await index.find(name, "definition"))[0]
-    finally:
-        await asyncio.to_thread(index.close)
 
 
 def format_pending(state: IndexState) -> str:

@@ -27,6 +27,9 @@ def parse_any(text: str) -> Tally:
 def parse_outcome(runner: Runner, text: str, code: int | None, *, timed_out: bool = False) -> CheckOutcome:
     """Parse the outcome. `code` is None where the command was killed from outside."""
     clean = to_plain_text(text)
+    if runner == "check":
+        state = "timed out" if timed_out else "crashed" if code is None else "failed" if code else "passed"
+        return CheckOutcome(runner, "", 0, 0, 0, 0, (), state, to_plain_text(clean, MAX_OUTPUT), 0)
     tally = _READERS.get(runner, npm_text.read)(clean)  # a person's script decides what is written, so all is looked for
     for_people = _FOR_PEOPLE.get(runner, str)(clean)
     return CheckOutcome(
