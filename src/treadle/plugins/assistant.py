@@ -176,12 +176,17 @@ class Command(Struct, frozen=True):
 class Panel(Struct, frozen=True):
     """A page of an assistant: a folder with an `index.html`, served at `/NAME/`, where NAME is the assistant's.
 
-    only  a sentence why conversations can start only in it; empty where they can start anywhere
+    only          a sentence why conversations can start only in it; empty where they can start anywhere
+    conversation  the query string that shows a conversation in it, with `{id}` for the conversation's id and `{run_id}` for its
+                  latest run's: "session={id}"; empty where it shows none
+    job           the same for a job
     """
 
     title: str
     folder: Path
     only: str = ""
+    conversation: str = ""
+    job: str = ""
 
 
 class Assistant(Struct, frozen=True):

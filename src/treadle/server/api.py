@@ -17,6 +17,7 @@ from treadle.routes import get, routes_of
 from treadle.server.api_docs import document_routes
 from treadle.server.audit import audit_routes
 from treadle.server.compat.routes import compat_routes
+from treadle.server.conversations import conversation_routes
 from treadle.server.demo.recordings import demonstration_routes
 from treadle.server.jobs import job_routes
 from treadle.server.mcp.http import mcp_routes
@@ -81,6 +82,7 @@ class ServerApi:
             *about_routes(self._assistants, self._person),
             *model_routes(self._models),
             *run_routes(self._runs),
+            *conversation_routes(self._runs, self._assistants, self._host.user),
             *demonstration_routes(self._host.home),
             *job_routes(self._assistants, self._host),
             *audit_routes(self._host.home),

@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -125,6 +126,15 @@ def _render_frame(page: ServerPage, body: str, head: str = "") -> str:
 @cache
 def _read_body(name: str) -> str:
     return (BODIES / f"{name}.html").read_text(encoding="utf-8")
+
+
+def conversation_path(assistant: Assistant, conversation: str, run_id: str, *, is_job: bool) -> str:
+    """Return the path of the page that shows a conversation: its assistant's panel, or the workbench."""
+    panel = assistant.panel
+    query = "" if panel is None else panel.job if is_job else panel.conversation
+    if query:
+        return f"/{assistant.name}/?{query.format(id=quote(conversation, safe=''), run_id=quote(run_id, safe=''))}"
+    return f"/jobs/{quote(run_id, safe='')}" if is_job else f"/?run={quote(run_id, safe='')}"
 
 
 def panel_path(assistant: Assistant) -> str | None:

@@ -53,7 +53,7 @@ assistant = Assistant(
     ),
     routes=lazy_import(f"{_NAME}.routes:routes"),
     erase=lazy_import(f"{_NAME}.session:erase"),
-    panel=Panel("Courses", Path(__file__).parent / "panel"),
+    panel=Panel("Courses", Path(__file__).parent / "panel", conversation="session={id}"),
     lead=lazy_import(f"{_NAME}.session:plan"),
     settings=CoursesSettings,
     begin=lazy_import(f"{_NAME}.session:begin"),

@@ -68,7 +68,12 @@ assistant = Assistant(
     ),
     work=lazy_import(f"{_NAME}.project_runs:work"),
     routes=lazy_import(f"{_NAME}.routes:routes"),
-    panel=Panel("Guidance", Path(__file__).parent / "panel", only="It works on one of your projects, which its panel opens."),
+    panel=Panel(
+        "Guidance",
+        Path(__file__).parent / "panel",
+        only="It works on one of your projects, which its panel opens.",
+        conversation="run={run_id}",
+    ),
     lead=lazy_import(f"{_NAME}.session:plan"),
     settings=GuidanceSettings,
     begin=lazy_import(f"{_NAME}.session:begin"),
