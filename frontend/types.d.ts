@@ -14,6 +14,18 @@ interface Call {
   arguments: Record<string, unknown>;
 }
 
+/** A conversation of the user's: a run, or several with one session. */
+interface ConversationInfo {
+  id: string;
+  run_id: string;
+  assistant: string;
+  title: string;
+  status: string;
+  updated_at: number;
+  pinned: boolean;
+  path: string;
+}
+
 interface Verdict {
   verdict: string;
   by?: string;

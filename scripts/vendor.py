@@ -1,7 +1,7 @@
-"""Vendor what pages use of others: `python scripts/vendor.py [NAME …]`, with npm. Any other package than those named here is refused.
+"""Vendor what pages use of others: `python scripts/vendor.py [NAME …]`, with npm. Other packages than these are refused.
 
-KaTeX typesets formulas; only its script is taken, without fonts and style sheets: pages have it write MathML, which browsers draw by
-themselves. Of Lucide, the icons that pages use are taken, as symbols in one file.
+KaTeX typesets formulas; only its script is taken, without fonts and style sheets: pages have it write MathML, which browsers
+draw by themselves. Of Lucide, the icons that pages use are taken, as symbols in one file.
 """
 
 import base64

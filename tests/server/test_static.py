@@ -49,13 +49,13 @@ def test_nothing_is_fetched_from_elsewhere():
 
 
 @pytest.mark.parametrize(
-    ("folder", "name", "license", "owner"),
+    ("folder", "name", "terms", "owner"),
     [("katex", "katex", "MIT", "Khan Academy"), ("lucide", "lucide-static", "ISC", "Lucide Icons and Contributors")],
 )
-def test_what_is_vendored_is_what_was_checked_when_it_was(folder, name, license, owner):
+def test_what_is_vendored_is_what_was_checked_when_it_was(folder, name, terms, owner):
     folder = STATIC / folder
     vendored = json.loads((folder / "vendored.json").read_text())
-    assert (vendored["name"], vendored["license"]) == (name, license)
+    assert (vendored["name"], vendored["license"]) == (name, terms)
     assert owner in (folder / "LICENSE").read_text()
     there = {path.name: sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.name != "vendored.json"}
     assert there == vendored["sha256"]

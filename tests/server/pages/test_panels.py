@@ -40,7 +40,7 @@ def url(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", READY)
-def test_a_panel_has_the_switch_and_leads_back_to_the_workbench(url, visit, name):
+def test_a_panel_has_the_sidebar_with_the_switch_and_all_places(url, visit, name):
     async def look(page):
         await page.wait_for(READY[name])
         assert await page.evaluate(GROUND) == LIGHT
@@ -53,26 +53,29 @@ def test_a_panel_has_the_switch_and_leads_back_to_the_workbench(url, visit, name
         assert await page.evaluate(GROUND) == DARK
         await page.click("#theme")
         assert await page.evaluate("[document.documentElement.dataset.theme, localStorage.length]") == [None, 0]
-        await page.click(".bar .back")
-        await page.wait_for("location.pathname === '/' && document.title === 'Workbench · Treadle'")
+        await page.becomes("document.querySelector('#sidebar [aria-current]')?.pathname", f"/{name}/")
+        await page.click("#sidebar a[href='/']:not(.brand)")
+        await page.wait_for("location.pathname === '/' && document.title === 'New conversation · Treadle'")
         await page.wait_for("document.querySelectorAll('.assistant').length === 5")
 
     visit(f"{url}/{name}/", look)
 
 
 @pytest.mark.parametrize("name", READY)
-def test_on_a_telephone_the_sign_leads_back_and_the_bar_is_one_line(url, visit, name):
+def test_on_a_telephone_the_sheet_leads_back_and_the_bar_is_one_line(url, visit, name):
     async def look(page):
         await page.wait_for(READY[name])
         assert await page.evaluate("document.documentElement.scrollWidth") == NARROW
-        assert await page.evaluate("document.querySelector('.brand').innerText.trim()") == "Treadle"  # for those who hear it
         assert await page.evaluate("document.querySelector('h1').checkVisibility()")
-        assert not await page.evaluate("document.querySelector('.back').checkVisibility()")
         await page.evaluate("document.querySelectorAll('.bar > button').forEach(each => { each.hidden = false })")
         assert await page.evaluate(MIDDLES) == ([True] if name != "platform" else [True, True])  # which says more, below it
         assert await page.evaluate("document.documentElement.scrollWidth") == NARROW
-        await page.click(".brand img")
-        await page.wait_for("location.pathname === '/' && document.title === 'Workbench · Treadle'")
+        await page.click("#menu")
+        await page.wait_for(
+            "document.activeElement.id === 'side-collapse' && document.querySelector('#sidebar').getAnimations().length === 0"
+        )
+        await page.click("#sidebar a[href='/']:not(.brand)")
+        await page.wait_for("location.pathname === '/' && document.title === 'New conversation · Treadle'")
 
     visit(f"{url}/{name}/", look, width=NARROW, height=740)
 

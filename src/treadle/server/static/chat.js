@@ -250,7 +250,7 @@ export class Chat {
     turn.answer.begin();
     for (const box of turn.boxes.values()) box.busy(true);
     this.#toEnd();
-    this.#how.changed();
+    this.#changed();
   }
 
   /**
@@ -308,6 +308,7 @@ export class Chat {
     if (!runId || runId === this.#runId || (this.#runId && runId.startsWith(`${this.#runId}.`))) return;
     this.#runId = runId;
     this.#how.known(runId);
+    announceChange();
     if (this.#isStopping) this.#stop();
   }
 
@@ -378,8 +379,13 @@ export class Chat {
     this.#running = null;
     this.#ready();
     for (const box of turn.boxes.values()) box.busy(false);
-    this.#how.changed();
+    this.#changed();
     if (turn.hasMissed && this.#runId) this.#how.missed(this.#runId);
+  }
+
+  #changed() {
+    this.#how.changed();
+    announceChange();
   }
 
   #ready() {
@@ -519,6 +525,11 @@ function facts({ tokens_used: tokens, cost }, answer) {
 function cutShort({ stopped, reason, message }) {
   if (stopped !== "limit" || !reason || message) return [];
   return [element("p", { class: "notice warn" }, `The run stopped at ${reason} before it had an answer.`)];
+}
+
+/** Let the rest of the page know that conversations have changed. */
+function announceChange() {
+  document.dispatchEvent(new Event("conversationchange"));
 }
 
 /** An id for a message, which no other has. */

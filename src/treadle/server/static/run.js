@@ -1,7 +1,7 @@
 // The page of a run: what it is, its journal step by step with the conversation as it was then, what waits, and forking it.
 
 import { boxFor } from "./approval.js";
-import { countApprovals } from "./bar.js";
+import { refreshShell } from "./shell.js";
 import { inBrief, kindOf, Reading, titleOf, usageInWords } from "./journal.js";
 import { fillModels } from "./models.js";
 import { Replay } from "./replay.js";
@@ -97,7 +97,7 @@ function boxOf(asked) {
       { ...said, digest: asked.digest });
     box.settle(said);
     byId("main").focus();
-    countApprovals();
+    refreshShell();
     await load();
   }, { edits: true });
   box.node.dataset.call = asked.call_id;

@@ -1,7 +1,6 @@
 // The workbench: an assistant and a model are chosen, and there is a conversation with them. The run it is kept in is in the
 // address, so that it is there again when the page is.
 
-import { countApprovals } from "./bar.js";
 import { Chat } from "./chat.js";
 import { choosing } from "./choosing.js";
 import { eventsOf, inOneRun, inRuns, pathOf } from "./durable.js";
@@ -25,7 +24,7 @@ const talk = new Chat(byId("chat"), {
   missed: open,
   leads: toPanel,
   welcome: [choice.node, recorded.node],
-  changed,
+  changed: draw,
 });
 
 /** @param {AssistantInfo} picked */
@@ -40,11 +39,6 @@ function toPanel(message) {
   if (!assistant?.only_panel || talk.runId) return false;
   location.assign(`${assistant.panel}?question=${encodeURIComponent(message)}`);
   return true;
-}
-
-function changed() {
-  draw();
-  countApprovals();
 }
 
 function draw() {
