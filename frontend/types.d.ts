@@ -168,8 +168,10 @@ interface AssistantInfo {
   name: string;
   title: string;
   summary: string;
-  panel?: string;
+  panel?: string | null;
   only_panel?: string;
+  asks_in_panel?: boolean;
+  quick?: boolean;
   questions: string[];
 }
 
@@ -186,6 +188,7 @@ interface ModelList {
   problem?: string;
   fetching: Fetching | null;
   hint?: string;
+  local?: boolean;
 }
 
 interface Job {

@@ -1,7 +1,7 @@
 """Vendor what pages use of others: `python scripts/vendor.py [NAME …]`, with npm. Other packages than these are refused.
 
 KaTeX typesets formulas; only its script is taken, without fonts and style sheets: pages have it write MathML, which browsers
-draw by themselves. Of Lucide, the icons that pages use are taken, as symbols in one file.
+draw by themselves. Of Lucide, the icons that pages use are taken, as symbols in one file; of Inter, the font's Latin letters.
 """
 
 import base64
@@ -82,6 +82,11 @@ def take_icons(package: Contents) -> dict[str, bytes]:
     return {"icons.svg": _SPRITE.format("\n".join(symbols)).encode(), "LICENSE": package["LICENSE"]}
 
 
+def take_font(package: Contents) -> dict[str, bytes]:
+    """Return the variable font of Latin letters, and the licence."""
+    return {"inter.woff2": package["files/inter-latin-wght-normal.woff2"], "LICENSE": package["LICENSE"]}
+
+
 def _read_shapes(icon: bytes) -> str:
     found = _DRAWN.search(icon.decode())
     if found is None:
@@ -105,6 +110,14 @@ PACKAGES = (
         "ISC",
         "sha512-WBZA/m2PvkFpMGHDtsBck5P2A9G4ehLlYu4GwwICcmEm1BvYVgj00lCDxKRWLlbMlOibLaiwdQ88G5pHkSWgwA==",
         take_icons,
+    ),
+    Package(
+        "@fontsource-variable/inter",
+        "inter",
+        "5.3.0",
+        "OFL-1.1",
+        "sha512-OupL48va4JNofb97w6NYeF9S7W/kHNKM0Er8Dem5nqi4jeOLrVJDoE8tZEpnMJmtkvNbB1EIPPwHcdkF6b1oUA==",
+        take_font,
     ),
 )
 
@@ -136,7 +149,7 @@ def _vendor(package: Package) -> None:
 def _fetch(package: Package) -> Contents:
     with TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", "--silent", f"{package.name}@{package.version}"], cwd=folder, check=True)  # noqa: S603, S607 - the npm on PATH
-        archive = Path(folder) / f"{package.name}-{package.version}.tgz"
+        archive = Path(folder) / f"{package.name.removeprefix('@').replace('/', '-')}-{package.version}.tgz"
         found = f"sha512-{base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()}"
         if found != package.integrity:
             raise SystemExit(f"{package.name} {package.version} is {found}, not {package.integrity}.")

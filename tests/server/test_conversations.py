@@ -1,7 +1,12 @@
 """Conversations over real HTTP: listed, renamed, pinned, exported and deleted."""
 
+import asyncio
+
+from server.pages.kept import job
 from server.running import Serving
 from server.runs.asking import rivers, with_server
+from treadle.core.entries import Opened, Said
+from treadle.home import close_home, open_home
 from treadle.models.scripted import Scripted
 from treadle.plugins.assistant import Panel
 from treadle.server.pages import conversation_path
@@ -78,3 +83,24 @@ def test_a_conversation_is_shown_in_its_assistants_panel_where_that_can(tmp_path
     with_panel = type(shown)(**{name: getattr(shown, name) for name in shown.__struct_fields__} | {"panel": panel})
     assert conversation_path(with_panel, "c 1", "r", is_job=False) == "/rivers/?session=c%201&run=r"
     assert conversation_path(with_panel, "c", "r", is_job=True) == "/rivers/?job=r"
+
+
+def test_a_job_is_a_conversation_with_its_assistant_whichever_agent_works_on_it(tmp_path):
+    made = job(tmp_path, "Count the rivers", assistant="rivers", state="completed")
+
+    async def write():
+        home = open_home(tmp_path / "data")
+        await home.journal.append(made.id, 0, [Opened(agent="rivers-count", at=1.0), Said(text="Do this: count", at=1.0)])
+        close_home(home)
+
+    async def work(ask):
+        found = await listed(ask, "?assistant=rivers")
+        return found, await ask("DELETE", f"/api/conversations/{made.id}"), await listed(ask)
+
+    asyncio.run(write())
+    with serving(tmp_path) as server:
+        found, deleted, left = with_server(server, work)
+    assert [(each["title"], each["assistant"], each["path"]) for each in found] == [
+        ("Count the rivers", "rivers", f"/jobs/{made.id}"),
+    ]
+    assert (deleted[0], left) == (204, [])

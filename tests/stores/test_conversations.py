@@ -57,10 +57,11 @@ def test_they_are_found_by_words_of_their_titles_and_without_some(database):
         await stored.label("a", "Stock of the shop", 0.0)
         searched = [ConversationQuery(ALL.agents, search=words) for words in ("SHOP stock", "lamps", "0% of_", "yeast")]
         some = ConversationQuery(ALL.agents, without=("b", "odd"), limit=1)
+        more = ConversationQuery((), runs=("other",))
         one = ConversationQuery(ALL.agents, id="b")
-        return [ids(await stored.listed(each)) for each in (*searched, some, one, ConversationQuery(()))]
+        return [ids(await stored.listed(each)) for each in (*searched, some, one, more, ConversationQuery(()))]
 
-    assert asyncio.run(story()) == [["a"], [], ["b"], ["s"], ["s"], ["b"], []]
+    assert asyncio.run(story()) == [["a"], [], ["b"], ["s"], ["s"], ["b"], ["other"], []]
 
 
 def test_titles_and_pins_are_there_in_another_process(place):

@@ -39,7 +39,10 @@ class CurrentUser(Struct, frozen=True):
 
 
 class AssistantView(Struct, frozen=True, omit_defaults=True):
-    """An assistant. `only_panel` says why conversations can start only in its panel."""
+    """An assistant. `only_panel` says why conversations can start only in its panel, `asks_in_panel` that they better do.
+
+    A `quick` one answers quickly also with a small model.
+    """
 
     name: str
     title: str
@@ -47,6 +50,8 @@ class AssistantView(Struct, frozen=True, omit_defaults=True):
     questions: tuple[str, ...]
     panel: str | None
     only_panel: str = ""
+    asks_in_panel: bool = False
+    quick: bool = False
 
 
 class ServerState(Struct, frozen=True):
@@ -112,8 +117,17 @@ def about_routes(assistants: Sequence[Assistant], person: User) -> list[BaseRout
 
 
 def _to_view(assistant: Assistant) -> AssistantView:
-    only = assistant.panel.only if assistant.panel else ""
-    return AssistantView(assistant.name, assistant.title, assistant.summary, assistant.questions, panel_path(assistant), only)
+    panel = assistant.panel
+    return AssistantView(
+        assistant.name,
+        assistant.title,
+        assistant.summary,
+        assistant.questions,
+        panel_path(assistant),
+        panel.only if panel else "",
+        bool(panel and (panel.asks or panel.only)),
+        assistant.quick,
+    )
 
 
 class StatsParameters(Struct, frozen=True):

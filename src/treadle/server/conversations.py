@@ -1,5 +1,6 @@
 """Conversations over HTTP: list, rename, pin, delete and export. The list is that of the pages' sidebar."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,7 +14,7 @@ from starlette.routing import BaseRoute
 from treadle.admin.deletion import delete_jobs
 from treadle.core.entries import Entry, Finished, Said, Steered
 from treadle.guard.redaction import Redactor
-from treadle.jobs.store import Jobs
+from treadle.jobs.store import Job, Jobs
 from treadle.plugins.assistant import Assistant
 from treadle.routes import Returns, delete, get, put, routes_of
 from treadle.server.demo.recordings import PREFIX, load_recordings
@@ -24,6 +25,7 @@ from treadle.stores.conversations import Conversation, ConversationQuery, Databa
 from treadle.stores.journal import RunInfo
 
 LONGEST_TITLE = 200  # characters
+MAX_JOBS = 500  # that are listed
 NOT_FOUND = {404: "there is no such conversation"}
 Markdown = Annotated[Response, Returns(200, "what was said, as Markdown", "text/markdown")]
 
@@ -82,11 +84,8 @@ class ConversationsApi:
     @get("/api/conversations", returns="the conversations")
     async def listed(self, request: Request, query: ConversationListQuery) -> ConversationList:
         """List the conversations with installed assistants."""
-        agents = [name for name in self._assistants if query.assistant in ("", name)]
-        wanted = ConversationQuery(tuple(agents), "", query.search, _recordings(), query.limit + 1)
-        found = await self._stored.listed(wanted)
-        shown = await self._shown(found[: query.limit], request)
-        return ConversationList([self._to_view(each) for each in shown], len(found) > query.limit)
+        found = await self._load(request, query.search, query.assistant, limit=query.limit + 1)
+        return ConversationList([self._to_view(each) for each in found[: query.limit]], len(found) > query.limit)
 
     @put("/api/conversations/{conversation_id}", errors=NOT_FOUND, returns="the conversation")
     async def changed(self, request: Request, conversation_id: str, body: ConversationChange) -> ConversationView:
@@ -105,7 +104,7 @@ class ConversationsApi:
     async def deleted(self, request: Request, conversation_id: str) -> None:
         """Delete a conversation: all its runs, with all stored content of them."""
         found = await self._find(conversation_id, request)
-        if self._jobs.has(found.run_id):
+        if found.job is not None:
             await delete_jobs(self._home, [found.run_id], by=self._user)
             return
         if self._runs.live.is_under_way(found.run_id):
@@ -119,33 +118,50 @@ class ConversationsApi:
         found = await self._find(conversation_id, request)
         journals = [await read_run_entries(self._home, run_id) for run_id in await self._stored.runs_of(found.id)]
         ordered = sorted(journals, key=lambda entries: entries[0].at)
-        text = conversation_to_markdown(found.title or found.first, self._title_of(found.agent), ordered)
+        text = conversation_to_markdown(found.title or found.first, self._assistants[found.agent].title, ordered)
         headers = {"content-disposition": 'attachment; filename="conversation.md"'}
         return Response(text, media_type="text/markdown", headers=headers)
 
-    async def _find(self, conversation_id: str, request: Request) -> Conversation:
-        found = await self._stored.listed(ConversationQuery(tuple(self._assistants), conversation_id, limit=1))
-        shown = await self._shown(found, request)
-        if not shown:
+    async def _find(self, conversation_id: str, request: Request) -> "_Found":
+        found = await self._load(request, conversation_id=conversation_id)
+        if not found:
             raise HTTPException(404, f"There is no conversation {conversation_id[:100]!r}.")
-        return shown[0]
+        return found[0]
 
-    async def _shown(self, found: Sequence[Conversation], request: Request) -> list[Conversation]:
-        """Return those that the requester may see."""
-        by = _requester_of(request)
-        infos = await self._runs.shown_to([RunInfo(each.run_id, agent=each.agent, user=each.user) for each in found], by)
-        seen = {info.run_id for info in infos}
-        return [each for each in found if each.run_id in seen]
+    async def _load(
+        self, request: Request, search: str = "", assistant: str = "", conversation_id: str = "", limit: int = 1
+    ) -> "list[_Found]":
+        """Return the conversations that the requester may see. Jobs are among them: their runs are of other agents."""
+        jobs = {job.id: job for job in await asyncio.to_thread(self._jobs.all) if job.assistant in self._assistants}
+        agents = [name for name in self._assistants if assistant in ("", name)]
+        of_jobs = [job.id for job in jobs.values() if assistant in ("", job.assistant)][:MAX_JOBS]
+        found = await self._stored.listed(
+            ConversationQuery(tuple(agents), conversation_id, search, tuple(of_jobs), _recordings(), limit)
+        )
+        by = Requester(request.scope.get("run_limiter"), dict(request.headers))
+        seen = {
+            info.run_id
+            for info in await self._runs.shown_to([RunInfo(each.run_id, agent=each.agent, user=each.user) for each in found], by)
+        }
+        return [_Found.of(each, jobs.get(each.run_id)) for each in found if each.run_id in seen]
 
-    def _to_view(self, found: Conversation) -> ConversationView:
-        path = conversation_path(self._assistants[found.agent], found.id, found.run_id, is_job=self._jobs.has(found.run_id))
+    def _to_view(self, found: "_Found") -> ConversationView:
+        path = conversation_path(self._assistants[found.agent], found.id, found.run_id, is_job=found.job is not None)
         title = found.title or found.first
         return ConversationView(
             found.id, found.run_id, found.agent, title, found.status, found.updated_at, found.pinned_at > 0, path
         )
 
-    def _title_of(self, assistant: str) -> str:
-        return self._assistants[assistant].title
+
+class _Found(Conversation, frozen=True):
+    """A conversation with its job, where it is one. `agent` is its assistant."""
+
+    job: Job | None = None
+
+    @classmethod
+    def of(cls, found: Conversation, job: Job | None) -> "_Found":
+        fields = {name: getattr(found, name) for name in found.__struct_fields__}
+        return cls(**fields) if job is None else cls(**fields | {"agent": job.assistant, "first": job.title}, job=job)
 
 
 def _recordings() -> tuple[str, ...]:

@@ -34,12 +34,16 @@ class Conversation(Struct, frozen=True):
 
 
 class ConversationQuery(Struct, frozen=True):
-    """Filter for a list of conversations: by agents, by one id, and by words in the title."""
+    """Filter for a list of conversations: by agents, by one id, and by words in the title.
+
+    `runs` are listed whichever agent they are of, `without` aren't.
+    """
 
     agents: tuple[str, ...]
     id: str = ""
     search: str = ""
-    without: tuple[str, ...] = ()  # runs that aren't listed
+    runs: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     limit: int = 50
 
 
@@ -74,7 +78,7 @@ class DatabaseConversations:
 
     async def listed(self, wanted: ConversationQuery) -> list[Conversation]:
         """Return the conversations that match a query: pinned ones first, then the newest."""
-        if not self._database.exists() or not wanted.agents:
+        if not self._database.exists() or not (wanted.agents or wanted.runs):
             return []
         where, values = _to_sql(wanted, self._database.words.like)
         query = f"{_LIST}{where} ORDER BY coalesce(labels.pinned_at, 0) DESC, ranked.updated_at DESC, ranked.run_id DESC LIMIT ?"
@@ -92,11 +96,9 @@ class DatabaseConversations:
 
 
 def _to_sql(wanted: ConversationQuery, like: str) -> tuple[str, list[object]]:
-    clauses = [f"ranked.agent IN ({', '.join('?' * len(wanted.agents))})"]
-    values: list[object] = [*wanted.agents]
-    if wanted.without:
-        clauses.append(f"ranked.run_id NOT IN ({', '.join('?' * len(wanted.without))})")
-        values += wanted.without
+    among = [_is_among("ranked.agent", wanted.agents), _is_among("ranked.run_id", wanted.runs)]
+    clauses = [f"({' OR '.join(among)})", f"NOT {_is_among('ranked.run_id', wanted.without)}"]
+    values: list[object] = [*wanted.agents, *wanted.runs, *wanted.without]
     if wanted.id:
         clauses.append("ranked.id = ?")
         values.append(wanted.id)
@@ -104,6 +106,10 @@ def _to_sql(wanted: ConversationQuery, like: str) -> tuple[str, list[object]]:
         clauses.append(f"{_NAME} {like} ? ESCAPE '!'")
         values.append(f"%{_escape_pattern(word)}%")
     return "".join([f" AND {clause}" for clause in clauses]), values
+
+
+def _is_among(column: str, values: Sequence[str]) -> str:
+    return f"{column} IN ({', '.join('?' * len(values))})" if values else "(1 = 0)"
 
 
 def _escape_pattern(word: str) -> str:

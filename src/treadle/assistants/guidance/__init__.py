@@ -73,6 +73,7 @@ assistant = Assistant(
         Path(__file__).parent / "panel",
         only="It works on one of your projects, which its panel opens.",
         conversation="run={run_id}",
+        asks=True,
     ),
     lead=lazy_import(f"{_NAME}.session:plan"),
     settings=GuidanceSettings,

@@ -28,8 +28,8 @@ export function pathTo({ name, panel }) {
  * @param {string} path @param {{ pathname: string, search: string }} at
  */
 export function isShown(path, { pathname, search }) {
-  const wanted = new URL(path, "http://here"), there = new URLSearchParams(search);
-  return wanted.pathname === pathname && [...wanted.searchParams].every(([name, value]) => there.get(name) === value);
+  const [place, wanted = ""] = path.split("?"), there = new URLSearchParams(search);
+  return place === pathname && [...new URLSearchParams(wanted)].every(([name, value]) => there.get(name) === value);
 }
 
 const DAY = 86_400_000;

@@ -10,6 +10,7 @@ import { sure } from "./sure.js";
 import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
 import { ago } from "./words.js";
 
+const PLAYS = "#play";  // in the address of what plays by itself
 const PACE = 900;     // milliseconds an entry is shown for while it plays
 const LOOK = 2000;    // milliseconds between two looks at a run that is under way
 const LONGEST = 100_000;  // characters of an entry that are shown
@@ -45,6 +46,7 @@ async function load() {
 }
 
 function placeInAddress() {
+  if (location.hash === PLAYS) return 0;
   const wanted = /^#entry-(\d+)$/.exec(location.hash);
   return wanted ? Number(wanted[1]) - 1 : null;
 }
@@ -230,4 +232,6 @@ slider.addEventListener("input", () => step(Number(slider.value)));
 fork.addEventListener("submit", forkRun);
 byId("forking").addEventListener("toggle", drawModels, { once: true });
 document.addEventListener("keydown", typed);
+const playsByItself = location.hash === PLAYS && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 await load().catch(complain);
+if (playsByItself && entries.length) play();

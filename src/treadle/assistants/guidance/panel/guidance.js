@@ -2,6 +2,7 @@
 
 import { Chat } from "/static/chat.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
+import { handedOver } from "/static/handoff.js";
 import { sure } from "/static/sure.js";
 import { ask, byId, element, messageOf, question } from "/static/treadle.js";
 import { advice } from "./advice.js";
@@ -158,4 +159,6 @@ addEventListener("beforeunload", (event) => isEditing() && event.preventDefault(
 const came = question();
 loadQuestions();
 await careful(start);
-if (came && session) talk.fill(came);
+const given = handedOver();
+if (given && session) talk.ask(given);
+else if (given || (came && session)) talk.fill(given || came);

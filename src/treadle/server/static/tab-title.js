@@ -1,0 +1,20 @@
+// What a conversation does, in the title of its tab: that an answer is under way, that it is done, or that it waits for a decision.
+
+/** @type {Record<string, string>} */
+const SIGNS = { running: "…", done: "✓", waiting: "!" };
+let shown = "";
+
+/** @param {"running" | "done" | "waiting" | ""} state */
+export function showState(state) {
+  const sign = state === "done" && document.visibilityState === "visible" ? "" : SIGNS[state] ?? "";
+  const title = shown && document.title.startsWith(`${shown} `) ? document.title.slice(shown.length + 1) : document.title;
+  shown = sign;
+  document.title = sign ? `${sign} ${title}` : title;
+}
+
+/** What is done counts as seen once the tab is. */
+export function clearWhenSeen() {
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && shown === SIGNS.done) showState("");
+  });
+}
