@@ -1,12 +1,15 @@
 """The colours that pages and panels share can be read, light and dark, by the measure of WCAG AA."""
 
+import gzip
 import json
 import re
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from treadle.server.app import STATIC
+from treadle.server.pages import PAGES, render_page
 
 CSS = (STATIC / "treadle.css").read_text()
 TEXT = [(ink, ground) for ink in ("ink", "soft", "accent", "good", "warn", "bad") for ground in ("paper", "surface", "sunken")] + [
@@ -40,6 +43,27 @@ def test_words_and_edges_stand_out(scheme):
     faint = [(a, b, round(contrast(known[a], known[b]), 2)) for a, b in TEXT if contrast(known[a], known[b]) < 4.5]
     thin = [(a, b, round(contrast(known[a], known[b]), 2)) for a, b in EDGES if contrast(known[a], known[b]) < 3]
     assert (faint, thin) == ([], [])
+
+
+def load_with_imports(path: Path, found: dict[Path, bytes]) -> None:
+    """Collect a file of a page, and what it imports or uses, as a browser loads it; not what is loaded on demand."""
+    if path in found:
+        return
+    text = path.read_text() if path.suffix in (".js", ".css") else ""
+    found[path] = path.read_bytes()
+    for name in re.findall(r'^(?:import|export) (?:[^;]*? from )?"\./([\w.-]+)";', text, re.MULTILINE):
+        load_with_imports(STATIC / name, found)
+    for name in re.findall(r'"/static/((?:inter|lucide)/[\w.-]+)"', text):
+        load_with_imports(STATIC / name, found)
+
+
+def test_the_first_page_is_at_most_250_kb_compressed():
+    page, found = render_page(PAGES["/"]), dict[Path, bytes]()
+    for name in re.findall(r'"/static/([\w.-]+)"', page):
+        load_with_imports(STATIC / name, found)
+    assert {"shell.js", "chat.js", "markdown.js", "treadle.css", "inter.woff2", "icons.svg"} <= {path.name for path in found}
+    assert "palette.js" not in {path.name for path in found}
+    assert sum(len(gzip.compress(content)) for content in (page.encode(), *found.values())) < 250_000
 
 
 def test_nothing_is_fetched_from_elsewhere():

@@ -218,6 +218,55 @@ def test_an_answer_that_was_given_at_a_limit_is_an_answer(visit, tmp_path):
         visit(f"{server.url}/", look)
 
 
+def test_an_answer_and_its_code_are_copied_and_a_draft_outlives_the_page(serve, visit):
+    answer = "Do **this**:\n\n```python\nprint(1)\n```"
+
+    async def look(page):
+        await page.wait_for(READY)
+        await page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }")
+        await ask(page, "How?")
+        await page.wait_for(DONE.format(1))
+        await page.click(".words pre .copy")
+        await page.becomes("window.copied", "print(1)")
+        await page.click(".tools .copy")
+        await page.becomes("window.copied", answer)
+        await page.becomes("document.querySelector('.tools .copy').ariaLabel", "Copied")
+        await page.click("#message")
+        await page.write("And then")
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelectorAll('.turn').length === 1")
+        assert await page.evaluate("document.querySelector('#message').value") == "And then"
+        assert await page.evaluate("document.querySelector('.latest').hidden")
+        await page.press("Enter")
+        await page.wait_for("document.querySelectorAll('.turn').length === 2 && !document.querySelector('.doing.busy')")
+        await page.evaluate("document.querySelector('.log').scrollTo(0, 0)")
+        await page.becomes("document.querySelector('.latest').hidden", False)
+        await page.click(".latest")
+        await page.becomes("document.querySelector('.latest').hidden", True)
+        assert await page.evaluate("sessionStorage.length") == 0
+
+    with serve(clerk(answer, "\n\n".join(["So."] * 60))) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_the_tab_says_what_a_conversation_does(serve, visit):
+    held = Held("One, ", "two.")
+
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        await page.becomes("document.title", "… Count. · Treadle")
+        held.free()
+        held.free()
+        await page.wait_for(DONE.format(1))
+        await page.becomes("document.title", "Count. · Treadle")
+        await ask(page, QUESTIONS[1])
+        await page.becomes("document.title", "! Count. · Treadle")
+
+    with serve(clerk(held, calls(("order_items", ORDER)))) as server:
+        visit(f"{server.url}/", look)
+
+
 def test_stopping_stops_the_run_itself(serve, visit):
     held = Held("One, ", "two, ", "three.")
 

@@ -22,6 +22,7 @@ const EARLY = "The answer ended before it was complete.";
 const LOCKED = "Decide above to continue";
 const TOO_LONG = 413;  // how a server says so
 const STOPPED = "This answer was stopped.";
+const LONGEST_TOPIC = 60;  // characters
 const STEER = "Send a message while it works";
 
 /**
@@ -101,6 +102,12 @@ export class Chat {
   /** Whether an answer is under way. */
   get isRunning() {
     return this.#running !== null;
+  }
+
+  /** What was said first, shortened; "" where nothing was. */
+  get topic() {
+    const words = this.#turns.querySelector(".said p")?.textContent ?? "";
+    return words.length > LONGEST_TOPIC ? `${words.slice(0, LONGEST_TOPIC - 1)}…` : words;
   }
 
   /** The run it is, once there is one. */

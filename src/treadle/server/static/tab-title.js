@@ -12,6 +12,11 @@ export function showState(state) {
   document.title = sign ? `${sign} ${title}` : title;
 }
 
+/** Name the tab, with the sign of what its conversation does. @param {string} title */
+export function nameTab(title) {
+  document.title = shown ? `${shown} ${title}` : title;
+}
+
 /** What is done counts as seen once the tab is. */
 export function clearWhenSeen() {
   document.addEventListener("visibilitychange", () => {

@@ -7,6 +7,7 @@ import { eventsOf, inOneRun, inRuns, pathOf } from "./durable.js";
 import { handOver } from "./handoff.js";
 import { turnsOf } from "./journal.js";
 import { modelPicker } from "./models.js";
+import { nameTab } from "./tab-title.js";
 import { ask, byId, element, question } from "./treadle.js";
 
 const WHAT = "Treadle's assistants use tools on your own files and systems, with your approval, and never lose a step.";
@@ -63,6 +64,7 @@ function remember(runId) {
   const url = new URL(location.href);
   url.search = `?run=${encodeURIComponent(runId)}`;
   history.replaceState(null, "", url);
+  nameTab(`${talk.topic || "Conversation"} · Treadle`);
   draw();
 }
 
