@@ -26,6 +26,7 @@ async def fill(database):
     await journal.append("t2", 0, entries(4.0, "And salt?", "tutor", session_id="s"))
     await journal.append("other", 0, entries(5.0, "Not an assistant's", "script"))
     await journal.append("odd", 0, entries(0.5, "No session", session_id=7))
+    await journal.append("odder", 0, [Opened(agent="script", origin={"about": "this"}, at=0.1)])
     await journal.append("a.inner", 0, [Opened(agent="clerk", parent="a", at=6.0, origin={"about": {"session_id": "s"}})])
     return DatabaseConversations(database)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -104,7 +105,7 @@ class ConversationsApi:
     async def deleted(self, request: Request, conversation_id: str) -> None:
         """Delete a conversation: all its runs, with all stored content of them."""
         found = await self._find(conversation_id, request)
-        if found.job is not None:
+        if self._jobs.has(found.run_id):
             await delete_jobs(self._home, [found.run_id], by=self._user)
             return
         if self._runs.live.is_under_way(found.run_id):
@@ -116,13 +117,16 @@ class ConversationsApi:
     async def exported(self, request: Request, conversation_id: str) -> Markdown:
         """Get what was said in a conversation, as Markdown."""
         found = await self._find(conversation_id, request)
-        journals = [await read_run_entries(self._home, run_id) for run_id in await self._stored.runs_of(found.id)]
+        journals: list[list[Entry]] = []
+        for run_id in await self._stored.runs_of(found.id):
+            await self._runs.check_shown(run_id, _requester_of(request))
+            journals.append(await read_run_entries(self._home, run_id))
         ordered = sorted(journals, key=lambda entries: entries[0].at)
         text = conversation_to_markdown(found.title or found.first, self._assistants[found.agent].title, ordered)
         headers = {"content-disposition": 'attachment; filename="conversation.md"'}
         return Response(text, media_type="text/markdown", headers=headers)
 
-    async def _find(self, conversation_id: str, request: Request) -> "_Found":
+    async def _find(self, conversation_id: str, request: Request) -> Conversation:
         found = await self._load(request, conversation_id=conversation_id)
         if not found:
             raise HTTPException(404, f"There is no conversation {conversation_id[:100]!r}.")
@@ -130,7 +134,7 @@ class ConversationsApi:
 
     async def _load(
         self, request: Request, search: str = "", assistant: str = "", conversation_id: str = "", limit: int = 1
-    ) -> "list[_Found]":
+    ) -> list[Conversation]:
         """Return the conversations that the requester may see. Jobs are among them: their runs are of other agents."""
         jobs = {job.id: job for job in await asyncio.to_thread(self._jobs.all) if job.assistant in self._assistants}
         agents = [name for name in self._assistants if assistant in ("", name)]
@@ -138,30 +142,21 @@ class ConversationsApi:
         found = await self._stored.listed(
             ConversationQuery(tuple(agents), conversation_id, search, tuple(of_jobs), _recordings(), limit)
         )
-        by = Requester(request.scope.get("run_limiter"), dict(request.headers))
-        seen = {
-            info.run_id
-            for info in await self._runs.shown_to([RunInfo(each.run_id, agent=each.agent, user=each.user) for each in found], by)
-        }
-        return [_Found.of(each, jobs.get(each.run_id)) for each in found if each.run_id in seen]
+        infos = [RunInfo(each.run_id, agent=each.agent, user=each.user) for each in found]
+        seen = {info.run_id for info in await self._runs.shown_to(infos, _requester_of(request))}
+        return [_of_assistant(each, jobs.get(each.run_id)) for each in found if each.run_id in seen]
 
-    def _to_view(self, found: "_Found") -> ConversationView:
-        path = conversation_path(self._assistants[found.agent], found.id, found.run_id, is_job=found.job is not None)
+    def _to_view(self, found: Conversation) -> ConversationView:
+        path = conversation_path(self._assistants[found.agent], found.id, found.run_id, is_job=self._jobs.has(found.run_id))
         title = found.title or found.first
         return ConversationView(
             found.id, found.run_id, found.agent, title, found.status, found.updated_at, found.pinned_at > 0, path
         )
 
 
-class _Found(Conversation, frozen=True):
-    """A conversation with its job, where it is one. `agent` is its assistant."""
-
-    job: Job | None = None
-
-    @classmethod
-    def of(cls, found: Conversation, job: Job | None) -> "_Found":
-        fields = {name: getattr(found, name) for name in found.__struct_fields__}
-        return cls(**fields) if job is None else cls(**fields | {"agent": job.assistant, "first": job.title}, job=job)
+def _of_assistant(found: Conversation, job: Job | None) -> Conversation:
+    """Return a conversation with its assistant as agent, and with the title of its job, where it is one."""
+    return found if job is None else replace(found, agent=job.assistant, first=job.title)
 
 
 def _recordings() -> tuple[str, ...]:

@@ -5,7 +5,7 @@ run's or that session's. Which run has which session is written with the journal
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -118,8 +118,8 @@ def _escape_pattern(word: str) -> str:
 
 def session_of(opened: Opened) -> str:
     """Return the session that a run belongs to; empty where it is a conversation by itself."""
-    about: Any = opened.origin.get("about")
-    session = about.get("session_id") if isinstance(about, dict) else None
+    about = opened.origin.get("about")
+    session: Any = cast("dict[str, Any]", about).get("session_id") if isinstance(about, dict) else None
     return session if isinstance(session, str) and not opened.parent else ""
 
 
