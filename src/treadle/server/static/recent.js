@@ -37,8 +37,7 @@ export function recent(assistants) {
     return element("li", { "data-id": info.id },
       element("a", { class: "side-item", href: info.path, title, "aria-current": isHere ? "true" : null }, assistantIcon(info.assistant),
         element("span", { class: "side-words" }, title), info.pinned ? icon("pin") : null,
-        state ? element("span", { class: "side-state", "data-state": info.status, title: state },
-          element("span", { class: "unseen" }, state)) : null),
+        state ? element("span", { class: "side-state", "data-state": info.status, role: "img", "aria-label": state, title: state }) : null),
       element("button", { type: "button", class: "side-more", "aria-label": `Actions for ${title}`, "aria-haspopup": "menu",
         "aria-expanded": "false", onclick: (/** @type {Event} */ { currentTarget }) => actions(currentTarget, info) }, icon("ellipsis")));
   }

@@ -17,7 +17,7 @@ const root = document.documentElement, main = query(document, "main"), bar = que
 let assistants = [];
 let soon = 0;
 
-const badge = element("span", { class: "count", id: "waiting", hidden: true });
+const badge = element("span", { class: "side-count", id: "waiting", hidden: true });
 const offered = element("ul", { class: "side-list" });
 const person = element("form", { class: "side-person", method: "post", action: "/logout", hidden: true });
 const conversations = recent(() => assistants);
