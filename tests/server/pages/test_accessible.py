@@ -45,7 +45,7 @@ def test_what_nobody_could_use_would_be_found(standing, visit):
     async def look(page):
         await page.wait_for("document.querySelectorAll('[aria-labelledby=side-assistants] a').length === 2")
         await page.evaluate("document.querySelector('main').append(document.createElement('input'))")
-        await page.evaluate("document.querySelector('.soft').style.color = '#999'")
+        await page.evaluate("document.querySelector('main .soft').style.color = '#999'")
         assert {found[1] for found in await findings(page)} >= {"label", "color-contrast"}
 
     visit(f"{standing.url}/runs", look)

@@ -72,6 +72,7 @@ export function palette(assistants) {
 
   field.addEventListener("input", () => {
     at = 0;
+    loads++;  // what was searched before is no longer wanted
     found = [];
     draw();
     clearTimeout(typing);
