@@ -22,7 +22,7 @@ from treadle.server.demo.recordings import PREFIX, load_recordings
 from treadle.server.pages import conversation_path
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
 from treadle.server.runs.journals import read_run_entries
-from treadle.stores.conversations import Conversation, ConversationQuery, DatabaseConversations
+from treadle.stores.conversations import ConversationQuery, DatabaseConversations, StoredConversation
 from treadle.stores.journal import RunInfo
 
 LONGEST_TITLE = 200  # characters
@@ -126,7 +126,7 @@ class ConversationsApi:
         headers = {"content-disposition": 'attachment; filename="conversation.md"'}
         return Response(text, media_type="text/markdown", headers=headers)
 
-    async def _find(self, conversation_id: str, request: Request) -> Conversation:
+    async def _find(self, conversation_id: str, request: Request) -> StoredConversation:
         found = await self._load(request, conversation_id=conversation_id)
         if not found:
             raise HTTPException(404, f"There is no conversation {conversation_id[:100]!r}.")
@@ -134,7 +134,7 @@ class ConversationsApi:
 
     async def _load(
         self, request: Request, search: str = "", assistant: str = "", conversation_id: str = "", limit: int = 1
-    ) -> list[Conversation]:
+    ) -> list[StoredConversation]:
         """Return the conversations that the requester may see. Jobs are among them: their runs are of other agents."""
         jobs = {job.id: job for job in await asyncio.to_thread(self._jobs.all) if job.assistant in self._assistants}
         agents = [name for name in self._assistants if assistant in ("", name)]
@@ -146,7 +146,7 @@ class ConversationsApi:
         seen = {info.run_id for info in await self._runs.shown_to(infos, _requester_of(request))}
         return [_of_assistant(each, jobs.get(each.run_id)) for each in found if each.run_id in seen]
 
-    def _to_view(self, found: Conversation) -> ConversationView:
+    def _to_view(self, found: StoredConversation) -> ConversationView:
         path = conversation_path(self._assistants[found.agent], found.id, found.run_id, is_job=self._jobs.has(found.run_id))
         title = found.title or found.first
         return ConversationView(
@@ -154,7 +154,7 @@ class ConversationsApi:
         )
 
 
-def _of_assistant(found: Conversation, job: Job | None) -> Conversation:
+def _of_assistant(found: StoredConversation, job: Job | None) -> StoredConversation:
     """Return a conversation with its assistant as agent, and with the title of its job, where it is one."""
     return found if job is None else replace(found, agent=job.assistant, first=job.title)
 

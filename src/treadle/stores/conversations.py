@@ -15,7 +15,7 @@ from treadle.stores.database import Connection, Database
 MOST_WORDS = 20  # of a search
 
 
-class Conversation(Struct, frozen=True):
+class StoredConversation(Struct, frozen=True):
     """A conversation as it appears in lists. `run_id`, `status` and `updated_at` are those of its latest run.
 
     `first` is what was said first, `title` the title that the user gave it; either may be empty. `pinned_at` is 0 where it isn't
@@ -76,14 +76,14 @@ class DatabaseConversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def listed(self, wanted: ConversationQuery) -> list[Conversation]:
+    async def listed(self, wanted: ConversationQuery) -> list[StoredConversation]:
         """Return the conversations that match a query: pinned ones first, then the newest."""
         if not self._database.exists() or not (wanted.agents or wanted.runs):
             return []
         where, values = _to_sql(wanted, self._database.words.like)
         query = f"{_LIST}{where} ORDER BY coalesce(labels.pinned_at, 0) DESC, ranked.updated_at DESC, ranked.run_id DESC LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (*values, wanted.limit)).fetchall())
-        return [Conversation(*row) for row in rows]
+        return [StoredConversation(*row) for row in rows]
 
     async def runs_of(self, conversation: str) -> list[str]:
         """Return the ids of a conversation's runs: those of the session, or the one run."""
