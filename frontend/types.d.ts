@@ -14,6 +14,18 @@ interface Call {
   arguments: Record<string, unknown>;
 }
 
+/** A conversation of the user's: a run, or several with one session. */
+interface ConversationInfo {
+  id: string;
+  run_id: string;
+  assistant: string;
+  title: string;
+  status: string;
+  updated_at: number;
+  pinned: boolean;
+  path: string;
+}
+
 interface Verdict {
   verdict: string;
   by?: string;
@@ -156,8 +168,10 @@ interface AssistantInfo {
   name: string;
   title: string;
   summary: string;
-  panel?: string;
+  panel?: string | null;
   only_panel?: string;
+  asks_in_panel?: boolean;
+  quick?: boolean;
   questions: string[];
 }
 
@@ -174,6 +188,7 @@ interface ModelList {
   problem?: string;
   fetching: Fetching | null;
   hint?: string;
+  local?: boolean;
 }
 
 interface Job {

@@ -76,7 +76,7 @@ async def workbench(page: Page, url: str) -> None:
 async def start(page: Page, url: str) -> None:
     """What one sees first."""
     await page.go(f"{url}/")
-    await page.wait_for("!!document.querySelector('.recordings li')")
+    await page.wait_for("!!document.querySelector('.watch')")
 
 
 async def replay(page: Page, url: str) -> None:

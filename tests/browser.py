@@ -181,6 +181,8 @@ class Page:
         if not self._is_open:
             return
         self._is_open = False
+        with suppress(BrowserError):
+            await self.evaluate("sessionStorage.clear()")
         await self.go("about:blank")
         await self.send("Page.resetNavigationHistory")
         await self._wire.send("Target.detachFromTarget", sessionId=self._session)

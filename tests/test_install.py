@@ -104,7 +104,7 @@ def test_the_demonstration_serves_a_recorded_run_of_every_assistant(place):
             assert link, server.stderr.read()
             url = link.partition("/login")[0]
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            assert b"Workbench" in opened(browser, link)
+            assert b"New conversation" in opened(browser, link)
             for name in ASSISTANTS:
                 run = json.loads(opened(browser, f"{url}/api/runs/demo-{name}"))
                 assert run["run"]["status"] in ("answered", "limit"), name  # a limit of rounds ends in an answer too

@@ -233,7 +233,7 @@ def test_in_a_browser_the_link_opens_the_workbench_once_and_the_token_signs_anot
         link = mine.link.at(mine.url)
         async with Browser() as first:
             page = await first.open(link)
-            await page.wait_for("location.pathname === '/' && document.title.startsWith('Workbench')")
+            await page.wait_for("location.pathname === '/' && document.title.startsWith('New conversation')")
             assert (await page.evaluate("fetch('/api/me').then((answer) => answer.json())"))["local"] is True
             assert await page.evaluate("document.cookie") == ""
             page.check()
@@ -244,7 +244,7 @@ def test_in_a_browser_the_link_opens_the_workbench_once_and_the_token_signs_anot
             await page.click("#token")
             await page.write(mine.token)
             await page.click("#enter")
-            await page.wait_for("location.pathname === '/' && document.title.startsWith('Workbench')")
+            await page.wait_for("location.pathname === '/' && document.title.startsWith('New conversation')")
 
     asyncio.run(look())
 

@@ -147,14 +147,14 @@ def test_the_page_plays_recordings_says_how_to_use_ones_own_model_and_tries_agai
     async def look(url):
         async with Browser() as browser:
             page = await browser.open(f"{url}/")
-            await page.wait_for("document.querySelectorAll('.recordings a').length === 5")
+            await page.wait_for("document.querySelectorAll('.assistant .watch').length === 5")
             await page.wait_for("document.querySelector('#notices').innerText.includes('could not be pulled')")
             assert "OPENAI_API_KEY" in await page.text("#notices")
             await page.click("#notices button")
             await page.wait_for("!!document.querySelector('#notices progress')")
             await page.wait_for("document.querySelector('#notices').innerText.includes('could not be pulled')")
-            await page.click(".recordings a[href*='demo-courses']")
-            await page.wait_for("document.querySelector('#entry-title')?.textContent.startsWith('1. ')")
+            await page.click(".watch[href*='demo-courses']")
+            await page.wait_for("document.querySelector('#play')?.textContent === 'Pause'")  # it plays by itself
             assert "Recorded" in await page.text("#about")
             await page.click("#last")
             await page.wait_for("document.querySelector('#then').innerText.includes('Talking to Databases')")

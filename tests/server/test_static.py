@@ -1,12 +1,15 @@
 """The colours that pages and panels share can be read, light and dark, by the measure of WCAG AA."""
 
+import gzip
 import json
 import re
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from treadle.server.app import STATIC
+from treadle.server.pages import PAGES, render_page
 
 CSS = (STATIC / "treadle.css").read_text()
 TEXT = [(ink, ground) for ink in ("ink", "soft", "accent", "good", "warn", "bad") for ground in ("paper", "surface", "sunken")] + [
@@ -42,16 +45,47 @@ def test_words_and_edges_stand_out(scheme):
     assert (faint, thin) == ([], [])
 
 
+def load_with_imports(path: Path, found: dict[Path, bytes]) -> None:
+    """Collect a file of a page, and what it imports or uses, as a browser loads it; not what is loaded on demand."""
+    if path in found:
+        return
+    text = path.read_text() if path.suffix in (".js", ".css") else ""
+    found[path] = path.read_bytes()
+    for name in re.findall(r'^(?:import|export) (?:[^;]*? from )?"\./([\w.-]+)";', text, re.MULTILINE):
+        load_with_imports(STATIC / name, found)
+    for name in re.findall(r'"/static/((?:inter|lucide)/[\w.-]+)"', text):
+        load_with_imports(STATIC / name, found)
+
+
+def test_the_first_page_is_at_most_250_kb_compressed():
+    page, found = render_page(PAGES["/"]), dict[Path, bytes]()
+    for name in re.findall(r'"/static/([\w.-]+)"', page):
+        load_with_imports(STATIC / name, found)
+    assert {"shell.js", "chat.js", "markdown.js", "treadle.css", "inter.woff2", "icons.svg"} <= {path.name for path in found}
+    assert "palette.js" not in {path.name for path in found}
+    assert sum(len(gzip.compress(content)) for content in (page.encode(), *found.values())) < 250_000
+
+
 def test_nothing_is_fetched_from_elsewhere():
     files = [path for path in STATIC.iterdir() if path.suffix in (".css", ".js")]
     assert {"treadle.css", "treadle.js", "chat.css", "chat.js"} <= {path.name for path in files}
-    assert [path.name for path in files if re.search(r"url\(|@import|https?://", path.read_text())] == []
+    assert [
+        path.name for path in files if re.search(r"url\((?!\"/static/)|@import|https?://(?!www.w3.org/)", path.read_text())
+    ] == []
 
 
-def test_what_is_vendored_is_what_was_checked_when_it_was():
-    folder = STATIC / "katex"
+@pytest.mark.parametrize(
+    ("folder", "name", "terms", "owner"),
+    [
+        ("katex", "katex", "MIT", "Khan Academy"),
+        ("lucide", "lucide-static", "ISC", "Lucide Icons and Contributors"),
+        ("inter", "@fontsource-variable/inter", "OFL-1.1", "Inter Project Authors"),
+    ],
+)
+def test_what_is_vendored_is_what_was_checked_when_it_was(folder, name, terms, owner):
+    folder = STATIC / folder
     vendored = json.loads((folder / "vendored.json").read_text())
-    assert (vendored["name"], vendored["license"]) == ("katex", "MIT")
-    assert "Khan Academy" in (folder / "LICENSE").read_text()
+    assert (vendored["name"], vendored["license"]) == (name, terms)
+    assert owner in (folder / "LICENSE").read_text()
     there = {path.name: sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.name != "vendored.json"}
     assert there == vendored["sha256"]

@@ -176,12 +176,19 @@ class Command(Struct, frozen=True):
 class Panel(Struct, frozen=True):
     """A page of an assistant: a folder with an `index.html`, served at `/NAME/`, where NAME is the assistant's.
 
-    only  a sentence why conversations can start only in it; empty where they can start anywhere
+    only          a sentence why conversations can start only in it; empty where they can start anywhere
+    conversation  the query string that shows a conversation in it, with `{id}` for the conversation's id and `{run_id}` for its
+                  latest run's: "session={id}"; empty where it shows none
+    job           the same for a job
+    asks          whether a question that is asked on the first page is asked in it: it has a conversation, and shows more of it
     """
 
     title: str
     folder: Path
     only: str = ""
+    conversation: str = ""
+    job: str = ""
+    asks: bool = False
 
 
 class Assistant(Struct, frozen=True):
@@ -209,6 +216,7 @@ class Assistant(Struct, frozen=True):
                   mode, the entries of the run so far, and its id
     project       whether it works on the project in the host's folder: its model reads the project's guide and skills
     questions     example questions for new users
+    quick         whether it answers quickly also with a small model: the first page chooses such a one
     routes        creates its HTTP routes (Starlette's), at the paths they declare
     work          returns its kinds of jobs
     """
@@ -225,6 +233,7 @@ class Assistant(Struct, frozen=True):
     parts: Mapping[str, Any] = {}
     project: bool = False
     questions: tuple[str, ...] = ()
+    quick: bool = False
     commands: tuple[Command, ...] = ()
     routes: Callable[[Host], Sequence[Any]] | None = None
     panel: Panel | None = None

@@ -17,6 +17,7 @@ from treadle.routes import get, routes_of
 from treadle.server.api_docs import document_routes
 from treadle.server.audit import audit_routes
 from treadle.server.compat.routes import compat_routes
+from treadle.server.conversations import conversation_routes
 from treadle.server.demo.recordings import demonstration_routes
 from treadle.server.jobs import job_routes
 from treadle.server.mcp.http import mcp_routes
@@ -38,7 +39,10 @@ class CurrentUser(Struct, frozen=True):
 
 
 class AssistantView(Struct, frozen=True, omit_defaults=True):
-    """An assistant. `only_panel` says why conversations can start only in its panel."""
+    """An assistant. `only_panel` says why conversations can start only in its panel, `asks_in_panel` that they better do.
+
+    A `quick` one answers quickly also with a small model.
+    """
 
     name: str
     title: str
@@ -46,6 +50,8 @@ class AssistantView(Struct, frozen=True, omit_defaults=True):
     questions: tuple[str, ...]
     panel: str | None
     only_panel: str = ""
+    asks_in_panel: bool = False
+    quick: bool = False
 
 
 class ServerState(Struct, frozen=True):
@@ -81,6 +87,7 @@ class ServerApi:
             *about_routes(self._assistants, self._person),
             *model_routes(self._models),
             *run_routes(self._runs),
+            *conversation_routes(self._runs, self._assistants, self._host.user),
             *demonstration_routes(self._host.home),
             *job_routes(self._assistants, self._host),
             *audit_routes(self._host.home),
@@ -110,8 +117,17 @@ def about_routes(assistants: Sequence[Assistant], person: User) -> list[BaseRout
 
 
 def _to_view(assistant: Assistant) -> AssistantView:
-    only = assistant.panel.only if assistant.panel else ""
-    return AssistantView(assistant.name, assistant.title, assistant.summary, assistant.questions, panel_path(assistant), only)
+    panel = assistant.panel
+    return AssistantView(
+        assistant.name,
+        assistant.title,
+        assistant.summary,
+        assistant.questions,
+        panel_path(assistant),
+        panel.only if panel else "",
+        bool(panel and (panel.asks or panel.only)),
+        assistant.quick,
+    )
 
 
 class StatsParameters(Struct, frozen=True):

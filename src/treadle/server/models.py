@@ -4,7 +4,7 @@ No other name is accepted: one could name a program (`command:…`). `plugins.mo
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 from msgspec import Struct
@@ -46,13 +46,17 @@ class ModelDownload(Struct, frozen=True):
 
 
 class ModelChoices(Struct, frozen=True):
-    """The available models. `problem` says what to do where there is no default, `hint` how to use a model of one's own."""
+    """The available models. `problem` says what to do where there is no default, `hint` how to use a model of one's own.
+
+    `local` says that the default runs on the server's own machine.
+    """
 
     default: str
     problem: str
     models: tuple[OfferedModel, ...]
     fetching: ModelDownload | None
     hint: str = HINT
+    local: bool = False
 
 
 class DownloadTracker:
@@ -96,7 +100,8 @@ class ModelCatalog:
         """Return everything there is to choose from."""
         default, problem = await self.default()
         try:
-            return ModelChoices(default, problem, await self.offered(), self._fetching.now)
+            offered = await self.offered()
+            return ModelChoices(default, problem, offered, self._fetching.now, local=_is_local(default, offered))
         except SettingsError as error:  # of the file that lists them
             return ModelChoices(default, problem or Redactor().text(str(error)), (), self._fetching.now)
 
@@ -143,6 +148,10 @@ class ModelCatalog:
         """Raise 422 where a name isn't offered."""
         if name and name not in [each.name for each in await self.offered()]:
             raise HTTPException(422, f"The model {name} isn't offered here; GET /api/models lists those that are.")
+
+
+def _is_local(name: str, offered: Sequence[OfferedModel]) -> bool:
+    return name.startswith("llamacpp:") or any(each.name == name and each.note in (LOCAL, OLLAMA) for each in offered)
 
 
 def _configured_models() -> tuple[str, ...]:

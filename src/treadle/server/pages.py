@@ -1,4 +1,4 @@
-"""The server's own pages: an HTML frame with placeholders, which scripts fill in from `/api/`.
+"""The server's own pages: an HTML frame with placeholders, which scripts fill in from `/api/`. `static/shell.js` adds the sidebar.
 
 Content of runs, jobs and the like is never rendered here, so that only error messages have to be escaped.
 """
@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -17,9 +18,9 @@ from starlette.routing import BaseRoute, Route
 from treadle.plugins.assistant import Assistant
 
 BODIES = Path(__file__).with_name("bodies")
-SHELL = """\
+FRAME = """\
 <!doctype html>
-<html lang="en">
+<html lang="en" data-shell="page">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -28,23 +29,14 @@ SHELL = """\
   <link rel="icon" href="/static/treadle.svg" type="image/svg+xml">
   <script src="/static/theme.js"></script>
   <link rel="stylesheet" href="/static/treadle.css">
+  <link rel="stylesheet" href="/static/shell.css">
   <link rel="stylesheet" href="/static/pages.css">
-{head}  <script type="module" src="/static/bar.js"></script>
+{head}  <script type="module" src="/static/shell.js"></script>
 </head>
 <body class="{name}">
-  <a class="skip" href="#main">Skip to the page</a>
+  <a class="skip" href="#main">Skip to content</a>
   <header class="bar">
-    <a class="brand" href="/"><img src="/static/treadle.svg" alt="" width="28" height="28">Treadle</a>
-    <button type="button" class="quiet" id="menu" aria-controls="places" aria-expanded="false">Menu</button>
-    <nav id="places" aria-label="Pages">
-      <ul>
-{links}
-      </ul>
-      <details id="panels" hidden><summary>Assistants</summary><ul id="panels-list"></ul></details>
-    </nav>
-    <form id="person" class="person" method="post" action="/logout" hidden>
-      <p class="small" id="who"></p><button class="quiet">Sign out</button>
-    </form>
+    <a class="brand" href="/"><img src="/static/treadle.svg" alt="" width="24" height="24">Treadle</a>
   </header>
   <main class="{main}" id="main" tabindex="-1">
 {body}
@@ -52,39 +44,29 @@ SHELL = """\
 </body>
 </html>
 """
-LINK = '        <li><a href="{path}"{current}>{words}</a></li>'
 SHEET = '  <link rel="stylesheet" href="/static/{name}.css">\n'
 SCRIPT = '  <script type="module" src="/static/{name}.js"></script>\n'
-NAVIGATION = {
-    "/": "Workbench",
-    "/runs": "Runs",
-    "/approvals": 'Approvals <span class="count" id="waiting" hidden></span>',
-    "/jobs": "Jobs",
-    "/audit": "Audit",
-    "/stats": "Statistics",
-}
 
 
 class ServerPage(Struct, frozen=True):
-    """A page: its title, its place in the navigation, and its additional style sheets. Its script has its name."""
+    """A page: its title, and its additional style sheets. Its script has its name."""
 
     name: str
     title: str
-    place: str
     sheets: tuple[str, ...] = ()
     main: str = "page list"
 
 
 CHAT = ("chat", "workbench")
 PAGES = {
-    "/": ServerPage("workbench", "Workbench", "/", CHAT, "bench"),
-    "/runs": ServerPage("runs", "Runs", "/runs"),
-    "/runs/{run_id}": ServerPage("run", "Run", "/runs", ("chat", "run"), "page wide"),
-    "/approvals": ServerPage("approvals", "Approvals", "/approvals", ("chat",)),
-    "/jobs": ServerPage("jobs", "Jobs", "/jobs"),
-    "/jobs/{job_id}": ServerPage("job", "Job", "/jobs", ("chat",)),
-    "/audit": ServerPage("audit", "Audit", "/audit", ("chat",)),
-    "/stats": ServerPage("stats", "Statistics", "/stats", ("stats",), "page wide"),
+    "/": ServerPage("workbench", "New conversation", CHAT, "bench"),
+    "/runs": ServerPage("runs", "Runs"),
+    "/runs/{run_id}": ServerPage("run", "Run", ("chat", "run"), "page wide"),
+    "/approvals": ServerPage("approvals", "Approvals", ("chat",)),
+    "/jobs": ServerPage("jobs", "Jobs"),
+    "/jobs/{job_id}": ServerPage("job", "Job", ("chat",)),
+    "/audit": ServerPage("audit", "Audit", ("chat",)),
+    "/stats": ServerPage("stats", "Statistics", ("stats",), "page wide"),
 }
 
 
@@ -108,23 +90,26 @@ def render_page(page: ServerPage) -> str:
 
 def render_error_page(status: int, sentence: str) -> str:
     """Return an HTML page with an error message."""
-    page = ServerPage("error", str(status), "", main="page")
+    page = ServerPage("error", str(status), main="page")
     return _render_frame(page, _read_body("error").format(status=status, sentence=escape(sentence)))
 
 
 def _render_frame(page: ServerPage, body: str, head: str = "") -> str:
-    links = [
-        LINK.format(path=path, words=words, current=' aria-current="page"' if path == page.place else "")
-        for path, words in NAVIGATION.items()
-    ]
-    return SHELL.format(
-        title=f"{page.title} · Treadle", name=page.name, main=page.main, head=head, links="\n".join(links), body=body
-    )
+    return FRAME.format(title=f"{page.title} · Treadle", name=page.name, main=page.main, head=head, body=body)
 
 
 @cache
 def _read_body(name: str) -> str:
     return (BODIES / f"{name}.html").read_text(encoding="utf-8")
+
+
+def conversation_path(assistant: Assistant, conversation: str, run_id: str, *, is_job: bool) -> str:
+    """Return the path of the page that shows a conversation: its assistant's panel, or the workbench."""
+    panel = assistant.panel
+    query = "" if panel is None else panel.job if is_job else panel.conversation
+    if query:
+        return f"/{assistant.name}/?{query.format(id=quote(conversation, safe=''), run_id=quote(run_id, safe=''))}"
+    return f"/jobs/{quote(run_id, safe='')}" if is_job else f"/?run={quote(run_id, safe='')}"
 
 
 def panel_path(assistant: Assistant) -> str | None:

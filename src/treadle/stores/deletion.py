@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from treadle.core.seams import AuditRecord
 from treadle.stores.audit import DatabaseAudit, erase_records
+from treadle.stores.conversations import delete_labels
 from treadle.stores.database import Connection, Database
 from treadle.stores.journal import children_of, decrypt_lines
 from treadle.stores.stats.aggregation import update_stats
@@ -38,6 +39,7 @@ async def delete_runs(database: Database, run_ids: Sequence[str], deletion: Audi
         for run_id in doomed:
             for table in _TABLES:
                 connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - our own words
+        delete_labels(connection, sorted(doomed))
         connection.execute("DELETE FROM cache")
         return erase_records(connection, database.words, doomed, deletion)
 

@@ -413,6 +413,11 @@ def _insert_run(connection: Connection, run_id: str, entries: Sequence[Entry], r
         _derive_status(entries) or "open",
     )
     connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*about, entries[0].at, entries[-1].at))
+    if "about" in opened.origin:
+        from treadle.stores.conversations import session_of, write_session  # few runs need it
+
+        if session := session_of(opened):
+            write_session(connection, run_id, session)
 
 
 def _derive_status(entries: Sequence[Entry]) -> str | None:

@@ -28,7 +28,7 @@ INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
 """
 
 
-SCHEMA_VERSION = 7  # a file of an older one gets what it lacks
+SCHEMA_VERSION = 8  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for another process's lock
 STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
@@ -95,6 +95,9 @@ CREATE TABLE IF NOT EXISTS waits (
 CREATE INDEX IF NOT EXISTS waits_by_time ON waits (due) WHERE due IS NOT NULL;
 CREATE INDEX IF NOT EXISTS waits_by_event ON waits (event, key) WHERE event <> '';
 CREATE TABLE IF NOT EXISTS cancel_requests (run_id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS run_sessions (run_id TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS run_sessions_by_session ON run_sessions (session);
+CREATE TABLE IF NOT EXISTS conversation_labels (id TEXT PRIMARY KEY, title TEXT NOT NULL, pinned_at REAL NOT NULL) WITHOUT ROWID;
 """
 
 # The first files have a row for each line of the journal.

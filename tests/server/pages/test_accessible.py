@@ -28,7 +28,7 @@ OPENED = """document.querySelectorAll('details').forEach(each => { each.open = t
 def test_nothing_serious_is_found(standing, visit, path):
     async def look(page):
         await page.wait_for(READY[path])
-        await page.wait_for("!document.querySelector('#panels').hidden")
+        await page.wait_for("document.querySelectorAll('[aria-labelledby=side-assistants] a').length === 2")
         found = await findings(page)
         await page.evaluate(OPENED)
         for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 360)):
@@ -43,9 +43,9 @@ def test_nothing_serious_is_found(standing, visit, path):
 
 def test_what_nobody_could_use_would_be_found(standing, visit):
     async def look(page):
-        await page.wait_for("!document.querySelector('#panels').hidden")
+        await page.wait_for("document.querySelectorAll('[aria-labelledby=side-assistants] a').length === 2")
         await page.evaluate("document.querySelector('main').append(document.createElement('input'))")
-        await page.evaluate("document.querySelector('.soft').style.color = '#999'")
+        await page.evaluate("document.querySelector('main .soft').style.color = '#999'")
         assert {found[1] for found in await findings(page)} >= {"label", "color-contrast"}
 
     visit(f"{standing.url}/runs", look)

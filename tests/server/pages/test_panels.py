@@ -40,7 +40,7 @@ def url(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", READY)
-def test_a_panel_has_the_switch_and_leads_back_to_the_workbench(url, visit, name):
+def test_a_panel_has_the_sidebar_with_the_switch_and_all_places(url, visit, name):
     async def look(page):
         await page.wait_for(READY[name])
         assert await page.evaluate(GROUND) == LIGHT
@@ -53,26 +53,29 @@ def test_a_panel_has_the_switch_and_leads_back_to_the_workbench(url, visit, name
         assert await page.evaluate(GROUND) == DARK
         await page.click("#theme")
         assert await page.evaluate("[document.documentElement.dataset.theme, localStorage.length]") == [None, 0]
-        await page.click(".bar .back")
-        await page.wait_for("location.pathname === '/' && document.title === 'Workbench · Treadle'")
+        await page.becomes("document.querySelector('#sidebar [aria-current]')?.pathname", f"/{name}/")
+        await page.click("#sidebar a[href='/']:not(.brand)")
+        await page.wait_for("location.pathname === '/' && document.title === 'New conversation · Treadle'")
         await page.wait_for("document.querySelectorAll('.assistant').length === 5")
 
     visit(f"{url}/{name}/", look)
 
 
 @pytest.mark.parametrize("name", READY)
-def test_on_a_telephone_the_sign_leads_back_and_the_bar_is_one_line(url, visit, name):
+def test_on_a_telephone_the_sheet_leads_back_and_the_bar_is_one_line(url, visit, name):
     async def look(page):
         await page.wait_for(READY[name])
         assert await page.evaluate("document.documentElement.scrollWidth") == NARROW
-        assert await page.evaluate("document.querySelector('.brand').innerText.trim()") == "Treadle"  # for those who hear it
         assert await page.evaluate("document.querySelector('h1').checkVisibility()")
-        assert not await page.evaluate("document.querySelector('.back').checkVisibility()")
         await page.evaluate("document.querySelectorAll('.bar > button').forEach(each => { each.hidden = false })")
         assert await page.evaluate(MIDDLES) == ([True] if name != "platform" else [True, True])  # which says more, below it
         assert await page.evaluate("document.documentElement.scrollWidth") == NARROW
-        await page.click(".brand img")
-        await page.wait_for("location.pathname === '/' && document.title === 'Workbench · Treadle'")
+        await page.click("#menu")
+        await page.wait_for(
+            "document.activeElement.id === 'side-collapse' && document.querySelector('#sidebar').getAnimations().length === 0"
+        )
+        await page.click("#sidebar a[href='/']:not(.brand)")
+        await page.wait_for("location.pathname === '/' && document.title === 'New conversation · Treadle'")
 
     visit(f"{url}/{name}/", look, width=NARROW, height=740)
 
@@ -92,26 +95,43 @@ def test_nothing_serious_is_found(url, visit, name):
     visit(f"{url}/{name}/", look)
 
 
-def test_whoever_chooses_guidance_is_led_to_its_panel_with_what_they_ask(url, visit):
+@pytest.mark.parametrize("name", ["guidance", "courses"])
+def test_what_is_asked_on_the_first_page_is_asked_in_the_panel_that_shows_it_better(url, visit, name):
     async def look(page):
-        await page.wait_for("document.querySelectorAll('.chip').length > 0")
-        await page.click(".assistant:has([value=guidance])")
-        await page.wait_for("document.querySelector('.choice [role=status]').innerText.includes('one of your projects')")
-        assert await page.evaluate("document.querySelector('.choice [role=status] a').getAttribute('href')") == "/guidance/"
-        await page.click(".chip")
-        await page.wait_for("location.pathname === '/guidance/'")
-        asked = "What constraints are in my ProblemSpec?"
-        assert await page.evaluate("new URLSearchParams(location.search).get('question')") == asked
-        await page.wait_for(READY["guidance"])
+        await page.wait_for("document.querySelectorAll('.chip').length === 5")
+        if name == "guidance":
+            await make_project(page)
+            await page.click(".assistant[data-name=guidance] .chip")
+        else:
+            await page.click(".assistant[data-name=courses]")
+            await page.becomes("document.querySelector('#message').placeholder", "Ask Courses…")
+            await page.click("#message")
+            await page.write("Hello?")
+            await page.press("Enter")
+        await page.wait_for(f"location.pathname === '/{name}/' && document.querySelectorAll('.facts').length === 1")
+        asked = "Hello?" if name == "courses" else "What constraints are in my ProblemSpec?"
+        assert await page.text(".said p") == asked
+        here = await page.evaluate("location.href")
+        assert "question=" not in here
+        path = await page.wait_for("document.querySelector('.side-recent a')?.getAttribute('href')")
+        await page.go(f"{url}{path}")
+        await page.wait_for("document.querySelectorAll('.said').length === 1")
+        assert await page.evaluate("location.pathname") == f"/{name}/"
 
     visit(f"{url}/", look)
 
 
+async def make_project(page):
+    script = """fetch("/projects", {method: "POST", headers: {"content-type": "application/json"},
+        body: JSON.stringify({title: "A bridge"})}).then(({status}) => status)"""
+    assert await page.evaluate(script) in (200, 201)
+
+
 def test_other_assistants_are_talked_to_right_there(url, visit):
     async def look(page):
-        await page.wait_for("document.querySelectorAll('.chip').length > 0")
-        await page.click(".assistant:has([value=courses])")
-        assert await page.text(".choice [role=status]") == ""
+        await page.wait_for("document.querySelectorAll('.chip').length === 5")
+        await page.click(".assistant[data-name=reading]")
+        await page.becomes("document.querySelector('#message').placeholder", "Ask Reading…")
         await page.click("#message")
         await page.write("Hello?")
         await page.press("Enter")

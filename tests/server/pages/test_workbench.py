@@ -18,7 +18,7 @@ from treadle.testing import calls
 
 pytestmark = needs_browser
 
-READY = "document.querySelectorAll('.assistant').length === 2 && document.querySelectorAll('.chip').length === 2"
+READY = "document.querySelectorAll('.assistant').length === 2 && document.querySelectorAll('.chip').length === 1"
 DONE = "document.querySelectorAll('.facts').length === {}"
 RUN = "new URLSearchParams(location.search).get('run')"
 STATES = "[...document.querySelectorAll('.call')].map(each => [each.querySelector('.name').innerText, each.dataset.state])"
@@ -42,8 +42,8 @@ async def ask(page, words):
 def test_an_assistant_is_chosen_asked_and_answers_with_its_calls(serve, visit, shop):
     async def look(page):
         await page.wait_for(READY)
-        assert await page.evaluate("[...document.querySelectorAll('.chip')].map(each => each.innerText)") == list(QUESTIONS)
-        assert await page.evaluate("document.querySelector('[aria-current]').innerText") == "Workbench"
+        assert await page.evaluate("[...document.querySelectorAll('.chip')].map(each => each.innerText)") == [QUESTIONS[0]]
+        assert await page.evaluate("document.querySelector('[aria-current]').innerText") == "New conversation"
         await page.click(".chip")
         await page.wait_for(DONE.format(1))
         assert await page.text(".said p") == QUESTIONS[0]
@@ -218,6 +218,55 @@ def test_an_answer_that_was_given_at_a_limit_is_an_answer(visit, tmp_path):
         visit(f"{server.url}/", look)
 
 
+def test_an_answer_and_its_code_are_copied_and_a_draft_outlives_the_page(serve, visit):
+    answer = "Do **this**:\n\n```python\nprint(1)\n```"
+
+    async def look(page):
+        await page.wait_for(READY)
+        await page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }")
+        await ask(page, "How?")
+        await page.wait_for(DONE.format(1))
+        await page.click(".words pre .copy")
+        await page.becomes("window.copied", "print(1)")
+        await page.click(".tools .copy")
+        await page.becomes("window.copied", answer)
+        await page.becomes("document.querySelector('.tools .copy').ariaLabel", "Copied")
+        await page.click("#message")
+        await page.write("And then")
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelectorAll('.turn').length === 1")
+        assert await page.evaluate("document.querySelector('#message').value") == "And then"
+        assert await page.evaluate("document.querySelector('.latest').hidden")
+        await page.press("Enter")
+        await page.wait_for("document.querySelectorAll('.turn').length === 2 && !document.querySelector('.doing.busy')")
+        await page.evaluate("document.querySelector('.log').scrollTo(0, 0)")
+        await page.becomes("document.querySelector('.latest').hidden", False)
+        await page.click(".latest")
+        await page.becomes("document.querySelector('.latest').hidden", True)
+        assert await page.evaluate("sessionStorage.length") == 0
+
+    with serve(clerk(answer, "\n\n".join(["So."] * 60))) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_the_tab_says_what_a_conversation_does(serve, visit):
+    held = Held("One, ", "two.")
+
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        await page.becomes("document.title", "… Count. · Treadle")
+        held.free()
+        held.free()
+        await page.wait_for(DONE.format(1))
+        await page.becomes("document.title", "Count. · Treadle")
+        await ask(page, QUESTIONS[1])
+        await page.becomes("document.title", "! Count. · Treadle")
+
+    with serve(clerk(held, calls(("order_items", ORDER)))) as server:
+        visit(f"{server.url}/", look)
+
+
 def test_stopping_stops_the_run_itself(serve, visit):
     held = Held("One, ", "two, ", "three.")
 
@@ -275,7 +324,7 @@ def test_an_answer_is_regenerated_and_a_message_edited_in_runs_of_their_own(serv
         await ask(page, "Count.")
         await page.wait_for(DONE.format(1))
         first = await page.evaluate(RUN)
-        await page.click(".regenerate button")
+        await page.click(".regenerate")
         await page.wait_for("document.querySelector('.words')?.innerText === 'One, two, three.'")
         second = await page.evaluate(RUN)
         await page.click(".said .edit")
@@ -432,7 +481,7 @@ def test_whatever_assistants_say_of_themselves_stays_text(visit, tmp_path):
     )
 
     async def look(page):
-        await page.wait_for("document.querySelectorAll('.chip').length === 1 && !document.querySelector('#panels').hidden")
+        await page.wait_for("document.querySelectorAll('.chip').length === 1")
         shown = await page.text("#chat")
         assert [words in shown for words in (f"Rivers {BAD}", f'"&{{0}} {BAD}', f"How {BAD}?")] == [True] * 3
         assert await page.evaluate("window.taken") is None
@@ -501,8 +550,8 @@ def test_a_model_that_is_being_fetched_shows_how_far_it_is(serve, visit):
 def test_everything_works_by_keyboard_alone(serve, visit, width):
     async def look(page):
         await page.wait_for(READY)
-        await page.press("Tab")
-        assert await page.evaluate("document.activeElement.className") == "skip"
+        assert await page.evaluate("document.activeElement.id") == "message"
+        await page.evaluate("document.querySelector('.skip').focus()")
         await page.press("Enter")
         assert await page.evaluate("document.activeElement.id") == "main"
         seen = set()

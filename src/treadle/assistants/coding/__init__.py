@@ -116,7 +116,7 @@ assistant = Assistant(
         _existing_job_command("follow-up", "finish", "continue a job with a new one, which starts with a summary of it", _BRANCH),
     ),
     routes=lazy_import("treadle.assistants.coding.routes:routes"),
-    panel=Panel("Coding", Path(__file__).parent / "panel"),
+    panel=Panel("Coding", Path(__file__).parent / "panel", job="job={run_id}"),
     work=_load_job_kinds,
     settings=CodingSettings,
     erase=lazy_import("treadle.assistants.coding.session_changes:erase_sessions"),

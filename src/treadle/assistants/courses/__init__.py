@@ -29,6 +29,7 @@ assistant = Assistant(
     limits=Limits(rounds=2, failures=1, at_limit="conclude"),
     parts={"grounded": True},
     options=Options(temperature=0, max_tokens=800),
+    quick=True,
     questions=(
         "What are the lessons of Baking Bread at Home?",
         "Are there any courses about chatbots?",
@@ -53,7 +54,7 @@ assistant = Assistant(
     ),
     routes=lazy_import(f"{_NAME}.routes:routes"),
     erase=lazy_import(f"{_NAME}.session:erase"),
-    panel=Panel("Courses", Path(__file__).parent / "panel"),
+    panel=Panel("Courses", Path(__file__).parent / "panel", conversation="session={id}", asks=True),
     lead=lazy_import(f"{_NAME}.session:plan"),
     settings=CoursesSettings,
     begin=lazy_import(f"{_NAME}.session:begin"),

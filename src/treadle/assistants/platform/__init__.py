@@ -59,7 +59,7 @@ assistant = Assistant(
         ),
     ),
     routes=lazy_import(f"{_NAME}.routes:routes"),
-    panel=Panel("Platform", Path(__file__).parent / "panel"),
+    panel=Panel("Platform", Path(__file__).parent / "panel", conversation="run={run_id}", asks=True),
     lead=lazy_import(f"{_NAME}.session:plan"),
     settings=PlatformSettings,
     variables=("TREADLE_PLATFORM_TOKEN",),

@@ -79,7 +79,7 @@ assistant = Assistant(
         ),
     ),
     routes=_build_routes,
-    panel=Panel("Reading", Path(__file__).parent / "panel"),
+    panel=Panel("Reading", Path(__file__).parent / "panel", conversation="run={run_id}"),
     lead=_build_plan,
     configure=_configure,
     settings=ReadingSettings,

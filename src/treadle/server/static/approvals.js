@@ -1,7 +1,8 @@
 // The page of pending approvals of all runs: each with its effect, answered in place.
 
 import { boxFor, patternWords } from "./approval.js";
-import { countApprovals, regularly } from "./bar.js";
+import { regularly } from "./regularly.js";
+import { refreshShell } from "./shell.js";
 import { titleOf } from "./journal.js";
 import { ask, byId, element, messageOf } from "./treadle.js";
 import { visible } from "./visible.js";
@@ -38,7 +39,7 @@ function add(asked) {
     boxes.delete(keyOf(asked));
     box.settle(said);
     byId("main").focus();
-    countApprovals();
+    refreshShell();
     await Promise.all([show(), showGrants()]);
   }, { edits: true, above: [from] });
   boxes.set(keyOf(asked), box);

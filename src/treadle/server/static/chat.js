@@ -9,8 +9,11 @@ import { Answer } from "./answer.js";
 import { boxFor } from "./approval.js";
 import { dollars, grouped } from "./format.js";
 import { composer } from "./composer.js";
+import { copyButton, offerCopies } from "./copying.js";
+import { icon } from "./icons.js";
 import { saidNode } from "./said.js";
 import { events } from "./stream.js";
+import { clearWhenSeen, showState } from "./tab-title.js";
 import { messageOf, ServerError } from "./errors.js";
 import { element } from "./treadle.js";
 
@@ -19,6 +22,7 @@ const EARLY = "The answer ended before it was complete.";
 const LOCKED = "Decide above to continue";
 const TOO_LONG = 413;  // how a server says so
 const STOPPED = "This answer was stopped.";
+const LONGEST_TOPIC = 60;  // characters
 const STEER = "Send a message while it works";
 
 /**
@@ -29,6 +33,7 @@ const STEER = "Send a message while it works";
  * @property {() => unknown} [changed] is called when an answer begins, ends, or everything is cleared
  * @property {(message: string) => boolean} [leads] whether it has taken what was asked elsewhere
  * @property {Node[]} [welcome] nodes for when nothing was said yet
+ * @property {Node[]} [after] more of them, below where one writes
  * @property {string} [label] words where one writes
  * @property {() => object} [more] what else is posted with a message
  * @property {(path: string, body: object, abort: AbortController) => AsyncIterable<RunEvent>} [events] what brings the events of what is
@@ -50,8 +55,8 @@ const STEER = "Send a message while it works";
 
 /** @type {Required<Omit<ChatOptions, "path" | "approvals" | "stop" | "resumes" | "steer" | "source" | "fork">>} */
 const NOTHING = {
-  welcome: [], label: "Your message", below: () => [], changed: () => {}, more: () => ({}), events, edits: false, known: () => {},
-  missed: () => {}, leads: () => false,
+  welcome: [], after: [], label: "Your message", below: () => [], changed: () => {}, more: () => ({}), events, edits: false,
+  known: () => {}, missed: () => {}, leads: () => false,
 };
 
 /** A conversation in an element. */
@@ -62,7 +67,11 @@ export class Chat {
   #chips = element("ul", { class: "chips", "aria-label": "For example" });
   #aloud = element("p", { class: "unseen", "aria-live": "polite" });
   #start;
+  #after;
+  #place;
   #writing;
+  #latest = element("button", { type: "button", class: "quiet latest", hidden: true, onclick: () => this.#toEnd("smooth") },
+    icon("arrow-down"), "Jump to latest");
   /** @type {string | null} */
   #runId = null;
   /** @type {AbortController | null} */
@@ -75,11 +84,15 @@ export class Chat {
     this.#start = element("div", { class: "start" }, this.#how.welcome, this.#chips);
     const steers = this.#how.steer !== undefined;
     this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#stop(), steers });
-    place.classList.add("chat");
+    this.#place = place;
+    this.#after = element("div", { class: "after" }, this.#how.after);
+    place.classList.add("chat", "empty");
     place.append(
       element("div", { class: "log", role: "region", "aria-label": "What was said", tabindex: "0" },
         this.#start, this.#turns, this.#pending),
-      this.#writing.node, this.#aloud);
+      this.#latest, this.#writing.node, this.#after, this.#aloud);
+    document.addEventListener("scroll", () => this.#drawLatest(), { capture: true, passive: true });
+    clearWhenSeen();
   }
 
   get isEmpty() {
@@ -89,6 +102,12 @@ export class Chat {
   /** Whether an answer is under way. */
   get isRunning() {
     return this.#running !== null;
+  }
+
+  /** What was said first, shortened; "" where nothing was. */
+  get topic() {
+    const words = this.#turns.querySelector(".said p")?.textContent ?? "";
+    return words.length > LONGEST_TOPIC ? `${words.slice(0, LONGEST_TOPIC - 1)}…` : words;
   }
 
   /** The run it is, once there is one. */
@@ -139,6 +158,15 @@ export class Chat {
     this.#writing.focus();
   }
 
+  /** Have this said where one writes. @param {string} words */
+  label(words) {
+    this.#writing.rename(words);
+  }
+
+  focus() {
+    this.#writing.focus();
+  }
+
   /** Begin anew. What was said stays on the server. */
   clear() {
     this.#empty();
@@ -157,9 +185,16 @@ export class Chat {
     this.#running = this.#runId = null;
     this.#turns.replaceChildren();
     this.#pending.replaceChildren();
-    this.#start.hidden = false;
+    this.#setEmpty(true);
     this.#aloud.textContent = "";
+    showState("");
     this.#writing.set("ready");
+  }
+
+  /** @param {boolean} isEmpty */
+  #setEmpty(isEmpty) {
+    this.#start.hidden = this.#after.hidden = !isEmpty;
+    this.#place.classList.toggle("empty", isEmpty);
   }
 
   /**
@@ -167,12 +202,12 @@ export class Chat {
    * @param {string | null} message @param {boolean} [isEarlier] @returns {Turn}
    */
   #turn(message, isEarlier = false) {
-    for (const each of this.#turns.querySelectorAll(".untaken, .regenerate")) each.remove();
+    for (const each of this.#turns.querySelectorAll(".untaken, .regenerate, .regenerate + [role=alert]")) each.remove();
     const answer = new Answer((draw) => this.#following(draw));
     const article = element("article", { class: "turn", "data-run": this.#runId },
       message === null ? null : [...this.#read(), this.#said(message)], element("h2", { class: "unseen" }, "Answer"), answer.node);
     this.#turns.append(article);
-    this.#start.hidden = true;
+    this.#setEmpty(false);
     const state = { isAnswered: false, isFresh: true, isEarlier, hasMissed: false };
     return { answer, article, message, boxes: new Map(), before: this.#runId, ...state };
   }
@@ -244,13 +279,14 @@ export class Chat {
   #begin(turn, abort) {
     this.#running = abort;
     this.#isStopping = false;
+    showState("running");
     this.#writing.set("running", this.#how.steer ? STEER : undefined);
     turn.isAnswered = turn.isEarlier = turn.hasMissed = false;
     turn.answer.foot.replaceChildren();
     turn.answer.begin();
     for (const box of turn.boxes.values()) box.busy(true);
     this.#toEnd();
-    this.#how.changed();
+    this.#changed();
   }
 
   /**
@@ -286,6 +322,7 @@ export class Chat {
   /** A turn is over, and more follows. @param {Turn} turn @param {Reply} reply */
   #ended(turn, reply) {
     turn.answer.settle(reply.message);
+    offerCopies(turn.answer.node);
     if (reply.data) turn.answer.foot.replaceChildren(...this.#how.below(reply));
   }
 
@@ -308,6 +345,7 @@ export class Chat {
     if (!runId || runId === this.#runId || (this.#runId && runId.startsWith(`${this.#runId}.`))) return;
     this.#runId = runId;
     this.#how.known(runId);
+    announceChange();
     if (this.#isStopping) this.#stop();
   }
 
@@ -322,7 +360,8 @@ export class Chat {
     answer.end(isWaiting ? "Waiting for you." : reply.stopped === "cancelled" ? STOPPED : "");
     answer.foot.replaceChildren(
       ...cutShort(reply), ...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]),
-      ...(isWaiting ? [] : this.#regenerate()));
+      ...(isWaiting ? [] : [this.#tools(reply)]));
+    offerCopies(answer.node);
     this.#aloud.textContent = isWaiting || turn.isEarlier ? "" : `Answer: ${answer.text}`;
     this.#askPerson(turn, reply.approvals);
   }
@@ -377,9 +416,15 @@ export class Chat {
   #end(turn) {
     this.#running = null;
     this.#ready();
+    showState(this.#isAsked ? "waiting" : "done");
     for (const box of turn.boxes.values()) box.busy(false);
-    this.#how.changed();
+    this.#changed();
     if (turn.hasMissed && this.#runId) this.#how.missed(this.#runId);
+  }
+
+  #changed() {
+    this.#how.changed();
+    announceChange();
   }
 
   #ready() {
@@ -451,13 +496,18 @@ export class Chat {
     if (fork && this.#runId && !this.#running) await fork(this.#runId, number, message);
   }
 
+  /** What can be done with an answer: copied, and the last one made anew. @param {Reply} reply */
+  #tools({ message }) {
+    return element("div", { class: "tools" }, message ? copyButton("Copy answer", () => message) : null, ...this.#regenerate());
+  }
+
   /** Has the last message answered anew. */
   #regenerate() {
     if (!this.#how.fork) return [];
-    const problem = element("span", { role: "alert" });
+    const problem = element("span", { role: "alert" }), words = "Regenerate";
     const again = () => this.#fork(-1, null).catch((error) => { problem.textContent = messageOf(error); });
-    const button = element("button", { type: "button", class: "quiet small", onclick: again }, "Regenerate");
-    return [element("p", { class: "regenerate" }, button, " ", problem)];
+    return [element("button", { type: "button", class: "tool regenerate", "aria-label": words, title: words, onclick: again },
+      icon("refresh-cw")), problem];
   }
 
   // what a person is asked
@@ -499,13 +549,24 @@ export class Chat {
 
   /** Change something; a reader at the end stays at the end, and any other stays in place. @param {() => void} change */
   #following(change) {
-    const isAtEnd = this.#turns.getBoundingClientRect().bottom <= this.#writing.node.getBoundingClientRect().top + NEAR;
+    const isAtEnd = this.#isAtEnd;
     change();
     if (isAtEnd) this.#toEnd();
+    else this.#drawLatest();
   }
 
-  #toEnd() {
-    this.#turns.lastElementChild?.scrollIntoView({ block: "end", behavior: "instant" });
+  get #isAtEnd() {
+    return this.#turns.getBoundingClientRect().bottom <= this.#writing.node.getBoundingClientRect().top + NEAR;
+  }
+
+  #drawLatest() {
+    this.#latest.hidden = this.isEmpty || this.#isAtEnd;
+  }
+
+  /** @param {ScrollBehavior} [behavior] */
+  #toEnd(behavior = "instant") {
+    this.#turns.lastElementChild?.scrollIntoView({ block: "end", behavior });
+    if (behavior === "instant") this.#drawLatest();
   }
 }
 
@@ -519,6 +580,11 @@ function facts({ tokens_used: tokens, cost }, answer) {
 function cutShort({ stopped, reason, message }) {
   if (stopped !== "limit" || !reason || message) return [];
   return [element("p", { class: "notice warn" }, `The run stopped at ${reason} before it had an answer.`)];
+}
+
+/** Let the rest of the page know that conversations have changed. */
+function announceChange() {
+  document.dispatchEvent(new Event("conversationchange"));
 }
 
 /** An id for a message, which no other has. */

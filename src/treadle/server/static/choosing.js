@@ -1,14 +1,19 @@
-// Which assistant one talks to: all of them with what they are for, one of which is chosen.
+// Which assistant is asked: a card for each, with what it is for, an example that is asked with a click, and a recording.
 
+import { assistantIcon, icon } from "./icons.js";
 import { ask, element, query } from "./treadle.js";
 
 const KEY = "treadle-assistant";  // which one it was last
 
-/** The choice. `chosen(assistant)` hears which one it is. @param {{ chosen: (assistant: AssistantInfo) => void }} given */
-export function choosing({ chosen }) {
+/** @typedef {{ assistant: string, title: string, run_id: string, model: string, recorded: string }} Recording */
+
+/**
+ * The choice. `chosen(assistant)` hears which one it is, `example(assistant, question)` which example was clicked.
+ * @param {{ chosen: (assistant: AssistantInfo) => void, example: (question: string) => void }} given
+ */
+export function choosing({ chosen, example }) {
   const list = element("fieldset", { class: "assistants" }, element("legend", { class: "unseen" }, "Assistant"));
-  const where = element("p", { class: "small", role: "status" });
-  const node = element("div", { class: "choice" }, element("h2", {}, "What would you like to do?"), list, where);
+  const node = element("div", { class: "choice" }, list);
   /** @type {AssistantInfo[]} */
   let all = [];
 
@@ -17,33 +22,50 @@ export function choosing({ chosen }) {
     const found = all.find((each) => each.name === name);
     if (!found) return;
     query(list, `input[value="${CSS.escape(found.name)}"]`, HTMLInputElement).checked = true;
-    where.replaceChildren(...leadsTo(found));
     chosen(found);
+  }
+
+  /** @param {string} name @param {string} question */
+  function run(name, question) {
+    pick(name);
+    example(question);
   }
 
   /** @param {string | null} wanted */
   async function load(wanted) {
     all = await ask("/api/assistants");
-    list.append(...all.map((each) => card(each, pick)));
+    list.append(...all.map((each) => card(each, pick, run)));
     if (!all.length) node.append(element("p", { class: "soft" }, "No assistant is installed here yet."));
-    const before = kept();
-    pick([wanted, before, all[0]?.name].find((name) => all.some((each) => each.name === name)));
+    const quick = all.find((each) => each.quick) ?? all[0];
+    pick([wanted, kept(), quick?.name].find((name) => all.some((each) => each.name === name)));
+  }
+
+  /** Add the recordings to their cards. */
+  async function loadRecordings() {
+    /** @type {Recording[]} */
+    const found = await ask("/api/demonstrations").catch(() => []);
+    for (const each of found) list.querySelector(`[data-name="${CSS.escape(each.assistant)}"]`)?.append(watch(each));
   }
 
   list.addEventListener("change", ({ target }) => target instanceof HTMLInputElement && keep(target.value));
-  return { node, load, pick };
+  return { node, load, loadRecordings, pick };
 }
 
-/** Where a conversation can begin only in its panel, the way there. @param {AssistantInfo} assistantInfo */
-function leadsTo({ only_panel: why, panel, title }) {
-  return why ? [`${why} `, element("a", { href: panel }, `Open ${title}`)] : [];
+/** @param {AssistantInfo} assistantInfo @param {(name: string) => void} pick @param {(name: string, question: string) => void} run */
+function card({ name, title, summary, questions }, pick, run) {
+  const [first] = questions;
+  return element("div", { class: "assistant", "data-name": name },
+    element("label", {},
+      element("input", { type: "radio", name: "assistant", value: name, onchange: () => pick(name) }), assistantIcon(name),
+      element("span", { class: "title" }, title), element("span", { class: "small soft summary" }, summary)),
+    first ? element("button", { type: "button", class: "chip", onclick: () => run(name, first) }, first) : null);
 }
 
-/** @param {AssistantInfo} assistantInfo @param {(name: string) => void} pick */
-function card({ name, title, summary }, pick) {
-  return element("label", { class: "assistant" },
-    element("input", { type: "radio", name: "assistant", value: name, onchange: () => pick(name) }),
-    element("span", { class: "title" }, title), element("span", { class: "small soft" }, summary));
+/** @param {Recording} recording */
+function watch({ title, run_id, model, recorded }) {
+  const about = `${title} (recorded with ${model.split(":").at(-1)} on ${recorded})`;
+  return element("a", { class: "small watch", href: `/runs/${encodeURIComponent(run_id)}#play`, title: about,
+    "aria-label": `Watch a recording: ${about}` }, icon("circle-play"), "Watch a recording");
 }
 
 function kept() {
@@ -59,6 +81,6 @@ function keep(name) {
   try {
     localStorage.setItem(KEY, name);
   } catch {
-    // then the first one is chosen next time
+    // then the one that answers quickly is chosen next time
   }
 }

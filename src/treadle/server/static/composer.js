@@ -1,6 +1,7 @@
 // Where a message is written: Enter sends it, Shift+Enter begins a new line, Escape stops the answer that is under way. A
 // conversation that can be steered takes messages during an answer too.
 
+import { draftOf } from "./draft.js";
 import { element } from "./treadle.js";
 
 const TALLEST = 0.4;  // of the window
@@ -13,7 +14,9 @@ export function composer({ label, send, stop, steers = false }) {
   const text = element("textarea", { id: "message", rows: "1", placeholder: label, enterkeyhint: "send" });
   const go = element("button", { class: "send" }, "Send");
   const end = element("button", { type: "button", class: "quiet stop", hidden: true, onclick: stop }, "Stop");
-  const node = element("form", { class: "composer" }, element("label", { class: "unseen", for: "message" }, label), text, go, end);
+  const named = element("label", { class: "unseen", for: "message" }, label);
+  const node = element("form", { class: "composer" }, named, text, go, end);
+  const draft = draftOf(text);
   let state = "ready";  // or "running", or "locked" while something else has to be answered first
 
   function grow() {
@@ -31,7 +34,15 @@ export function composer({ label, send, stop, steers = false }) {
   /** Have something stand there, as if it had been written. @param {string} words */
   function fill(words) {
     text.value = words;
+    draft.keep();
     grow();
+  }
+
+  /** What is said where one writes. @param {string} words */
+  function rename(words) {
+    if (text.placeholder === label) text.placeholder = words;
+    label = words;
+    named.textContent = words;
   }
 
   /** What was sent stands there again, before what was written since. @param {string} words */
@@ -56,7 +67,10 @@ export function composer({ label, send, stop, steers = false }) {
     event.preventDefault();
     submit();
   });
-  text.addEventListener("input", grow);
+  text.addEventListener("input", () => {
+    draft.keep();
+    grow();
+  });
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -65,5 +79,9 @@ export function composer({ label, send, stop, steers = false }) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && state === "running" && document.querySelector("dialog[open]") === null) stop();
   });
-  return { node, fill, giveBack, set, focus: () => text.focus() };
+  if (draft.kept()) {
+    text.value = draft.kept();
+    queueMicrotask(grow);
+  }
+  return { node, fill, giveBack, rename, set, focus: () => text.focus() };
 }

@@ -1,6 +1,6 @@
 // The page of jobs: all of them, looked at again while something is under way.
 
-import { regularly } from "./bar.js";
+import { regularly } from "./regularly.js";
 import { jobActions } from "./doings.js";
 import { mark } from "./states.js";
 import { ask, byId, element, messageOf } from "./treadle.js";

@@ -1,5 +1,6 @@
 // Which model answers: a choice of those that the server has, what to do where it has none, and how far one is that is fetched.
 
+import { icon } from "./icons.js";
 import { ask, element, hideField, query } from "./treadle.js";
 
 const LOOK = 1000;  // milliseconds between two looks at a model that is being fetched
@@ -9,16 +10,18 @@ const LOOK = 1000;  // milliseconds between two looks at a model that is being f
  * @param {HTMLSelectElement} select @param {HTMLElement} notices
  */
 export function modelPicker(select, notices) {
-  const place = element("div");
+  const place = element("div"), line = element("p", { class: "small soft model-line" });
   let looks = 0;
 
   async function load() {
     const mine = ++looks;
     const said = await ask("/api/models").catch(({ message }) => ({ problem: message, models: [], fetching: null }));
     if (mine !== looks) return;
-    fillModels(select, said, said.default ? `default (${titleOf(said, said.default)})` : "default");
+    const others = said.models.filter((/** @type {{ name: string }} */ { name }) => name !== said.default);
+    fillModels(select, { models: others }, said.default ? titleOf(said, said.default) : "Default");
     hideField(select, said.models.length === 0);
     draw(said);
+    line.replaceChildren(...modelLine(said));
     if (said.fetching && !said.fetching.problem) setTimeout(() => mine === looks && load(), LOOK);
   }
 
@@ -36,7 +39,7 @@ export function modelPicker(select, notices) {
   }
 
   notices.prepend(place);
-  return { load, chosen: () => (select.value ? { model: select.value } : {}) };
+  return { line, load, chosen: () => (select.value ? { model: select.value } : {}) };
 }
 
 /**
@@ -80,6 +83,15 @@ function failed({ problem }, hint, again) {
   return element("div", { class: "notice bad stack" }, element("p", { role: "alert" }, problem),
     hint ? element("p", { class: "small" }, hint) : null,
     element("p", { class: "actions" }, element("button", { type: "button", class: "quiet", onclick: again }, "Try again")));
+}
+
+/** Which model answers, where it runs, and what that means. @param {ModelList} said @returns {Node[]} */
+function modelLine(said) {
+  if (!said.default || said.fetching) return [];
+  const name = element("strong", {}, titleOf(said, said.default));
+  if (!said.local) return [icon("cpu"), element("span", {}, "Answers come from ", name, ", and what you write is sent to it.")];
+  return [icon("cpu"), element("span", {}, name, " runs on this computer: nothing you write leaves it. A small model is slow; the first "
+    + "answer can take a minute. ", said.hint ?? "")];
 }
 
 /** @param {ModelList} modelList @param {string} name */

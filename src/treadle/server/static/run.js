@@ -1,7 +1,7 @@
 // The page of a run: what it is, its journal step by step with the conversation as it was then, what waits, and forking it.
 
 import { boxFor } from "./approval.js";
-import { countApprovals } from "./bar.js";
+import { refreshShell } from "./shell.js";
 import { inBrief, kindOf, Reading, titleOf, usageInWords } from "./journal.js";
 import { fillModels } from "./models.js";
 import { Replay } from "./replay.js";
@@ -10,6 +10,7 @@ import { sure } from "./sure.js";
 import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
 import { ago } from "./words.js";
 
+const PLAYS = "#play";  // in the address of what plays by itself
 const PACE = 900;     // milliseconds an entry is shown for while it plays
 const LOOK = 2000;    // milliseconds between two looks at a run that is under way
 const LONGEST = 100_000;  // characters of an entry that are shown
@@ -45,6 +46,7 @@ async function load() {
 }
 
 function placeInAddress() {
+  if (location.hash === PLAYS) return 0;
   const wanted = /^#entry-(\d+)$/.exec(location.hash);
   return wanted ? Number(wanted[1]) - 1 : null;
 }
@@ -97,7 +99,7 @@ function boxOf(asked) {
       { ...said, digest: asked.digest });
     box.settle(said);
     byId("main").focus();
-    countApprovals();
+    refreshShell();
     await load();
   }, { edits: true });
   box.node.dataset.call = asked.call_id;
@@ -230,4 +232,6 @@ slider.addEventListener("input", () => step(Number(slider.value)));
 fork.addEventListener("submit", forkRun);
 byId("forking").addEventListener("toggle", drawModels, { once: true });
 document.addEventListener("keydown", typed);
+const playsByItself = location.hash === PLAYS && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 await load().catch(complain);
+if (playsByItself && entries.length) play();

@@ -1,7 +1,7 @@
 // The page of runs: searched, filtered, older ones on demand; what is under way is looked at again. What was picked is in the
 // address.
 
-import { regularly } from "./bar.js";
+import { regularly } from "./regularly.js";
 import { titleOf } from "./journal.js";
 import { mark } from "./states.js";
 import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";

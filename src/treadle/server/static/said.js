@@ -1,6 +1,7 @@
 // A message of the user. Where the conversation can be forked before it, it can be edited and sent again.
 
 import { messageOf } from "./errors.js";
+import { icon } from "./icons.js";
 import { element } from "./treadle.js";
 
 /**
@@ -9,7 +10,8 @@ import { element } from "./treadle.js";
  */
 export function saidNode(text, send = null) {
   const node = element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, text));
-  if (send) node.append(element("button", { type: "button", class: "quiet small edit", onclick: () => edit(node, text, send) }, "Edit"));
+  if (send) node.append(element("button", { type: "button", class: "tool edit", "aria-label": "Edit and send again",
+    title: "Edit and send again", onclick: () => edit(node, text, send) }, icon("pencil")));
   return node;
 }
 

@@ -1,22 +1,23 @@
 // The workbench: an assistant and a model are chosen, and there is a conversation with them. The run it is kept in is in the
 // address, so that it is there again when the page is.
 
-import { countApprovals } from "./bar.js";
 import { Chat } from "./chat.js";
 import { choosing } from "./choosing.js";
 import { eventsOf, inOneRun, inRuns, pathOf } from "./durable.js";
+import { handOver } from "./handoff.js";
 import { turnsOf } from "./journal.js";
 import { modelPicker } from "./models.js";
-import { recordings } from "./recordings.js";
+import { nameTab } from "./tab-title.js";
 import { ask, byId, element, question } from "./treadle.js";
 
+const WHAT = "Treadle's assistants use tools on your own files and systems, with your approval, and never lose a step.";
 const wanted = new URLSearchParams(location.search);
 /** @type {AssistantInfo | null} */
 let assistant = null;
 let loads = 0;
 
 const models = modelPicker(byId("model", HTMLSelectElement), byId("notices"));
-const choice = choosing({ chosen }), recorded = recordings();
+const choice = choosing({ chosen, example: (question) => talk.ask(question) });
 const talk = new Chat(byId("chat"), {
   ...inRuns(() => ({ assistant: assistant?.name, ...models.chosen() })),
   ...inOneRun(open),
@@ -24,32 +25,33 @@ const talk = new Chat(byId("chat"), {
   known: remember,
   missed: open,
   leads: toPanel,
-  welcome: [choice.node, recorded.node],
-  changed,
+  welcome: [element("h2", {}, "What would you like to do?"), element("p", { class: "soft lead" }, WHAT)],
+  after: [choice.node, models.line],
+  changed: draw,
 });
 
 /** @param {AssistantInfo} picked */
 function chosen(picked) {
   assistant = picked;
-  talk.questions(picked.questions);
+  talk.label(`Ask ${picked.title}…`);
   draw();
 }
 
-/** What can only begin in a panel goes on there, with the question. @param {string} message */
+/**
+ * A conversation that is shown better in its assistant's panel is held there. One with another model than the default stays here,
+ * unless it can't. @param {string} message
+ */
 function toPanel(message) {
-  if (!assistant?.only_panel || talk.runId) return false;
-  location.assign(`${assistant.panel}?question=${encodeURIComponent(message)}`);
-  return true;
-}
-
-function changed() {
-  draw();
-  countApprovals();
+  if (!assistant?.panel || talk.runId) return false;
+  const isThere = assistant.only_panel || (assistant.asks_in_panel && !models.chosen().model);
+  if (isThere) handOver(assistant.panel, message);
+  return Boolean(isThere);
 }
 
 function draw() {
   const { runId } = talk, journal = byId("journal", HTMLAnchorElement), subject = byId("subject");
   byId("anew").hidden = talk.isEmpty;
+  byId("anew", HTMLAnchorElement).href = assistant ? `/?assistant=${encodeURIComponent(assistant.name)}` : "/";
   journal.hidden = !runId;
   if (runId) journal.href = `/runs/${encodeURIComponent(runId)}`;
   subject.hidden = talk.isEmpty || !assistant;
@@ -57,11 +59,12 @@ function draw() {
     ? element("a", { class: "small", href: assistant.panel }, `Open in ${assistant.title}`) : "");
 }
 
-/** Have the address say which run is shown. @param {string | null} runId */
+/** Have the address say which run is shown. @param {string} runId */
 function remember(runId) {
   const url = new URL(location.href);
-  url.search = runId ? `?run=${encodeURIComponent(runId)}` : assistant ? `?assistant=${encodeURIComponent(assistant.name)}` : "";
+  url.search = `?run=${encodeURIComponent(runId)}`;
   history.replaceState(null, "", url);
+  nameTab(`${talk.topic || "Conversation"} · Treadle`);
   draw();
 }
 
@@ -75,21 +78,15 @@ async function open(runId) {
   remember(runId);
 }
 
-function begin() {
-  loads++;
-  talk.clear();
-  remember(null);
-}
-
 /** @param {Error} error */
 function complain({ message }) {
   byId("notices").append(element("p", { class: "notice bad", role: "alert" }, message));
 }
 
-byId("anew").addEventListener("click", begin);
 models.load();
-recorded.load();
+talk.focus();
 await choice.load(wanted.get("assistant")).catch(complain);
+choice.loadRecordings();
 const run = wanted.get("run");
 if (run) await open(run).catch(complain);
 if (question()) talk.fill(question());

@@ -106,8 +106,14 @@ _CANCELLATION = """
 CREATE TABLE cancel_requests (run_id TEXT COLLATE "C" PRIMARY KEY, at DOUBLE PRECISION NOT NULL);
 """
 
+_CONVERSATIONS = """
+CREATE TABLE run_sessions (run_id TEXT COLLATE "C" PRIMARY KEY, session TEXT COLLATE "C" NOT NULL);
+CREATE INDEX run_sessions_by_session ON run_sessions (session);
+CREATE TABLE conversation_labels (id TEXT COLLATE "C" PRIMARY KEY, title TEXT NOT NULL, pinned_at DOUBLE PRECISION NOT NULL);
+"""
+
 # Each is a step from the number before it; one that was released never changes.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 

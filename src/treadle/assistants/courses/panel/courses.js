@@ -2,6 +2,7 @@
 
 import { Chat } from "/static/chat.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
+import { handedOver } from "/static/handoff.js";
 import { ask, byId, element, query, question } from "/static/treadle.js";
 import { cite } from "./citations.js";
 import { conversations } from "./conversations.js";
@@ -109,7 +110,10 @@ async function start() {
   const wanted = new URLSearchParams(location.search).get("session"), came = question();
   if (wanted) await open(wanted).catch((error) => (error.status === 404 ? remember(null) : earlier.tell(error.message)));
   changed();
-  talk.fill(came);
+  const given = wanted ? "" : handedOver();
+  if (given) talk.ask(given);
+  else if (came) talk.fill(came);
+  else talk.focus();
 }
 
 byId("anew").addEventListener("click", begin);

@@ -78,9 +78,9 @@ function trouble(words, load) {
 function beginning() {
   return element("div", { class: "notice beginning" },
     element("p", {}, "Your courses will be here. Add a folder of them in a terminal:"),
-    element("pre", {}, element("code", {}, "treadle courses add FOLDER")),
+    element("pre", { tabindex: "0" }, element("code", {}, "treadle courses add FOLDER")),
     element("p", {}, "Or try it with a few that are there already:"),
-    element("pre", {}, element("code", {}, "treadle courses demo")),
+    element("pre", { tabindex: "0" }, element("code", {}, "treadle courses demo")),
     element("p", { class: "small soft" }, "Text, Markdown, PDF, Word, web pages, subtitles and notebooks can be read. "
       + "As soon as there is one, it appears here."));
 }

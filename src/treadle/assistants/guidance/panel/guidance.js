@@ -1,7 +1,8 @@
 // The panel of the guidance assistant: joins the project's state and the conversation about it.
 
 import { Chat } from "/static/chat.js";
-import { eventsOf, inRuns } from "/static/durable.js";
+import { eventsOf, inRuns, pathOf } from "/static/durable.js";
+import { handedOver } from "/static/handoff.js";
 import { sure } from "/static/sure.js";
 import { ask, byId, element, messageOf, question } from "/static/treadle.js";
 import { advice } from "./advice.js";
@@ -89,9 +90,17 @@ async function started(answer, { mode, parameters, ...rest }) {
   await refresh();
 }
 
+/** The project in the address, itself or as that of a run. @returns {Promise<string | null>} */
+async function wantedProject() {
+  const named = new URLSearchParams(location.search), run = named.get("run");
+  if (!run) return named.get("project");
+  const { origin } = await ask(pathOf(run)).catch(() => ({ origin: {} }));
+  return origin.about?.project_id ?? null;
+}
+
 /** What is in the address, or else the project that was changed last; or a form for the first one. */
 async function start() {
-  const wanted = new URLSearchParams(location.search).get("project");
+  const wanted = await wantedProject();
   /** @type {Project[]} */
   const projects = await picker.load();
   const found = projects.find(({ id }) => id === wanted) ?? projects[0];
@@ -111,6 +120,7 @@ function address(isNew) {
   if (!project) return;
   const url = new URL(location.href);
   url.searchParams.set("project", project.id);
+  if (isNew) url.searchParams.delete("run");
   url.searchParams.delete("question");
   document.title = `${project.title} · Guidance · Treadle`;
   if (isNew) history.pushState(null, "", url);
@@ -149,4 +159,6 @@ addEventListener("beforeunload", (event) => isEditing() && event.preventDefault(
 const came = question();
 loadQuestions();
 await careful(start);
-if (came && session) talk.fill(came);
+const given = handedOver();
+if (given && session) talk.ask(given);
+else if (given || (came && session)) talk.fill(given || came);

@@ -3,6 +3,7 @@
 
 import { Chat } from "/static/chat.js";
 import { eventsOf, inOneRun, inRuns, pathOf } from "/static/durable.js";
+import { handedOver } from "/static/handoff.js";
 import { turnsOf } from "/static/journal.js";
 import { ask, byId, element, question } from "/static/treadle.js";
 import { offerActions } from "./actions.js";
@@ -110,7 +111,10 @@ async function start() {
     if (runId) await open(runId).catch((error) => (error.status === 404 ? remember(name, null) : complain(error)));
   }
   changed();
-  if (!talk.isRunning) talk.fill(came);
+  const given = remembered("run") ? "" : handedOver();
+  if (given) talk.ask(given);
+  else if (came && !talk.isRunning) talk.fill(came);
+  else talk.focus();
 }
 
 specPane({ ask: (words) => talk.ask(words), about });

@@ -2,7 +2,7 @@
 // what is said aloud to those who don't see the page. What there is to know is in state.js; the views draw it.
 
 import { counted } from "/static/format.js";
-import { byId, element, question } from "/static/treadle.js";
+import { ask, byId, element, question } from "/static/treadle.js";
 import { drawSide } from "./blocks.js";
 import { drawPicker, look as lookForFiles, toggle } from "./picker.js";
 import "./repository.js";
@@ -125,6 +125,15 @@ function lookWhileSeen() {
   if (document.visibilityState === "visible") look();
 }
 
+/** A run in the address: the file that it has read, or else what was said in it, which the first page shows. */
+async function followRun() {
+  const run = new URLSearchParams(location.search).get("run");
+  if (!run || named().get("file")) return;
+  const { origin } = await ask(`/api/runs/${encodeURIComponent(run)}`).catch(() => ({ origin: null }));
+  if (origin?.about?.path) location.hash = `#${new URLSearchParams({ file: origin.about.path })}`;
+  else if (origin) location.replace(`/?run=${encodeURIComponent(run)}`);
+}
+
 state.picking = !named().get("file");
 for (const draw of [drawBar, drawPicker, drawSource, drawSide, drawAddress, announce]) watch(draw);
 document.addEventListener("keydown", onKey);
@@ -135,4 +144,4 @@ setInterval(lookWhileSeen, OFTEN);
 lookForFiles(question().match(/[\w./-]+\.\w+/)?.[0] ?? "");
 loadHealth();
 loadFiles();
-follow();
+followRun().then(follow);
