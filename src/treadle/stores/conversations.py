@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.entries import Opened
 from treadle.stores.database import Connection, Database
@@ -47,22 +48,20 @@ class ConversationQuery(Struct, frozen=True):
     limit: int = 50
 
 
-_LIST = """
-WITH roots AS (
-    SELECT runs.run_id, runs.agent, runs."user", runs.title, runs.status, runs.opened_at, runs.updated_at,
-        coalesce(run_sessions.session, runs.run_id) AS id
-    FROM runs LEFT JOIN run_sessions ON run_sessions.run_id = runs.run_id WHERE runs.parent = ''
-), ranked AS (
-    SELECT roots.*, row_number() OVER (PARTITION BY id ORDER BY opened_at DESC, run_id DESC) AS place,
-        first_value(title) OVER (PARTITION BY id ORDER BY opened_at, run_id) AS first
-    FROM roots
-)
-SELECT ranked.id, ranked.run_id, ranked.agent, ranked."user", ranked.first, coalesce(labels.title, ''), ranked.status,
-    ranked.updated_at, coalesce(labels.pinned_at, 0)
-FROM ranked LEFT JOIN conversation_labels AS labels ON labels.id = ranked.id
-WHERE ranked.place = 1
+_FROM = """
+FROM runs LEFT JOIN run_sessions ON run_sessions.run_id = runs.run_id
+LEFT JOIN conversation_labels AS labels ON labels.id = coalesce(run_sessions.session, runs.run_id)
+WHERE runs.parent = ''
 """
-_NAME = "coalesce(nullif(labels.title, ''), ranked.first)"
+_ID = "coalesce(run_sessions.session, runs.run_id)"
+_NAME = "coalesce(nullif(labels.title, ''), runs.title)"
+_PINNED = "coalesce(max(labels.pinned_at), 0)"
+_NEWEST = f"GROUP BY {_ID} ORDER BY {_PINNED} DESC, max(runs.updated_at) DESC, max(runs.run_id) DESC LIMIT ?"
+_DETAILS = (
+    f"SELECT {_ID}, runs.run_id, runs.agent, runs.\"user\", runs.title, coalesce(labels.title, ''), runs.status, runs.updated_at, "
+    f"coalesce(labels.pinned_at, 0) {_FROM}"
+)
+_OLDEST_FIRST = "ORDER BY runs.opened_at, runs.run_id"
 _RUNS = "SELECT run_id FROM run_sessions WHERE session = ? ORDER BY run_id"
 _LABEL = (
     "INSERT INTO conversation_labels VALUES (?, ?, ?) "
@@ -81,9 +80,17 @@ class DatabaseConversations:
         if not self._database.exists() or not (wanted.agents or wanted.runs):
             return []
         where, values = _to_sql(wanted, self._database.words.like)
-        query = f"{_LIST}{where} ORDER BY coalesce(labels.pinned_at, 0) DESC, ranked.updated_at DESC, ranked.run_id DESC LIMIT ?"
-        rows = await self._database.submit(lambda connection: connection.execute(query, (*values, wanted.limit)).fetchall())
-        return [StoredConversation(*row) for row in rows]
+        newest = f"SELECT {_ID}{_FROM}{where} {_NEWEST}"
+
+        def found(connection: Connection) -> list[StoredConversation]:
+            ids = [row[0] for row in connection.execute(newest, (*values, wanted.limit)).fetchall()]
+            in_sessions = f"{_DETAILS} AND {_is_among('run_sessions.session', ids)} {_OLDEST_FIRST}"
+            alone = f"{_DETAILS} AND {_is_among('runs.run_id', ids)} AND run_sessions.session IS NULL"
+            rows = [row for query in (in_sessions, alone) for row in connection.execute(query, ids).fetchall()]
+            known = _by_conversation([StoredConversation(*row) for row in rows])
+            return [known[each] for each in ids]
+
+        return await self._database.submit(found)
 
     async def runs_of(self, conversation: str) -> list[str]:
         """Return the ids of a conversation's runs: those of the session, or the one run."""
@@ -95,17 +102,31 @@ class DatabaseConversations:
         await self._database.submit(lambda connection: connection.execute(_LABEL, (conversation, title, pinned_at)) and None)
 
 
+def _by_conversation(runs: Sequence[StoredConversation]) -> dict[str, StoredConversation]:
+    """Return the conversations of runs, the oldest run first: each with its first title, and else as its latest run."""
+    known: dict[str, StoredConversation] = {}
+    for run in runs:
+        earlier = known.get(run.id)
+        known[run.id] = run if earlier is None else replace(run, first=earlier.first)
+    return known
+
+
 def _to_sql(wanted: ConversationQuery, like: str) -> tuple[str, list[object]]:
-    among = [_is_among("ranked.agent", wanted.agents), _is_among("ranked.run_id", wanted.runs)]
-    clauses = [f"({' OR '.join(among)})", f"NOT {_is_among('ranked.run_id', wanted.without)}"]
+    among = [_is_among("runs.agent", wanted.agents), _is_among("runs.run_id", wanted.runs)]
+    clauses = [f"({' OR '.join(among)})", f"NOT {_is_among('runs.run_id', wanted.without)}"]
     values: list[object] = [*wanted.agents, *wanted.runs, *wanted.without]
     if wanted.id:
-        clauses.append("ranked.id = ?")
-        values.append(wanted.id)
+        clauses.append(_is_of([wanted.id]))
+        values += [wanted.id, wanted.id]
     for word in wanted.search.split()[:MOST_WORDS]:
         clauses.append(f"{_NAME} {like} ? ESCAPE '!'")
         values.append(f"%{_escape_pattern(word)}%")
     return "".join([f" AND {clause}" for clause in clauses]), values
+
+
+def _is_of(ids: Sequence[str]) -> str:
+    """Return the condition that a run is of one of so many conversations; their ids are passed twice."""
+    return f"({_is_among('run_sessions.session', ids)} OR run_sessions.session IS NULL AND {_is_among('runs.run_id', ids)})"
 
 
 def _is_among(column: str, values: Sequence[str]) -> str:
