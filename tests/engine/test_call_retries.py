@@ -123,7 +123,7 @@ def test_a_delay_that_outlasts_the_timeout_is_not_waited_for():
 
 
 def test_the_timeout_is_for_all_tries_together():
-    @tool(effect="read", timeout=0.05, retries=RetryPolicy(1000, seconds=0.0))
+    @tool(effect="read", timeout=1, retries=RetryPolicy(1000, seconds=0.0))
     async def act(ctx: RunContext) -> str:
         """Act."""
         if ctx.attempt > 3:
