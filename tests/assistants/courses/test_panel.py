@@ -574,6 +574,28 @@ def test_an_answer_that_is_left_goes_on_and_is_there_when_one_comes_back(visit):
     visit(look, lambda request: slow())
 
 
+def test_messages_during_an_answer_are_asked_after_it_and_given_back_when_it_is_stopped(visit):
+    first, last = Held("Fold it, ", "turn it."), Held("Again, ", "never.")
+
+    async def look(page):
+        await ask(page, "How do I knead?", "document.querySelector('.doing') !== null")
+        first.free()
+        await says(page, WORDS, "Fold it,")
+        await ask(page, "And then?", "document.querySelectorAll('.pending .said').length === 1")
+        await ask(page, "And last?", "document.querySelectorAll('.pending .said').length === 2")
+        first.free()
+        await page.wait_for(f"{TURNS.format(3)} && {DONE.format(2)}")
+        assert await page.evaluate(SHOWN.format(".turn .said p")) == ["How do I knead?", "And then?", "And last?"]
+        last.free()
+        await says(page, ".turn:last-child .words", "Again,")
+        await ask(page, "Never asked", "document.querySelectorAll('.pending .said').length === 1")
+        await page.click(".stop")
+        await page.wait_for("document.querySelector('#message').value === 'Never asked'")
+        assert await page.evaluate("document.querySelectorAll('.pending .said').length") == 0
+
+    visit(look, KNEAD, first, "Let it rest.", last)
+
+
 def test_a_question_that_is_too_long_is_given_back(visit):
     async def look(page):
         await ask(page, "x" * 100_001, "document.querySelector('.notice.bad') !== null")

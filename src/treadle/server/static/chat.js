@@ -22,8 +22,10 @@ const EARLY = "The answer ended before it was complete.";
 const LOCKED = "Decide above to continue";
 const TOO_LONG = 413;  // how a server says so
 const STOPPED = "This answer was stopped.";
+const FAILED = new Set(["failed", "open", "cancelled"]);  // outcomes without an answer
 const LONGEST_TOPIC = 60;  // characters
 const STEER = "Send a message while it works";
+const QUEUE = "Your next message, sent after this answer";
 
 /**
  * @typedef {object} ChatOptions
@@ -50,7 +52,7 @@ const STEER = "Send a message while it works";
  * @property {(runId: string) => unknown} [missed] is called at the end of an answer of which not everything came
  *
  * @typedef {{ answer: Answer, article: HTMLElement, message: string | null, boxes: Map<string, DecisionBox>, before: string | null,
- *   isAnswered: boolean, isFresh: boolean, isEarlier: boolean, hasMissed: boolean }} Turn
+ *   isAnswered: boolean, isFresh: boolean, isEarlier: boolean, hasMissed: boolean, hasFailed: boolean }} Turn
  */
 
 /** @type {Required<Omit<ChatOptions, "path" | "approvals" | "stop" | "resumes" | "steer" | "source" | "fork">>} */
@@ -82,8 +84,7 @@ export class Chat {
   constructor(place, how) {
     this.#how = { ...NOTHING, ...how };
     this.#start = element("div", { class: "start" }, this.#how.welcome, this.#chips);
-    const steers = this.#how.steer !== undefined;
-    this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#stop(), steers });
+    this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#stop() });
     this.#place = place;
     this.#after = element("div", { class: "after" }, this.#how.after);
     place.classList.add("chat", "empty");
@@ -116,11 +117,12 @@ export class Chat {
   }
 
   /**
-   * Ask something. While an answer is under way it gets the message, where that is possible; while a question is open, nothing happens.
+   * Ask something. An answer under way gets the message, or is followed by its answer; while a question is open, nothing happens.
    * @param {string} message
    */
   ask(message) {
-    if (this.#running) this.#steer(message);
+    if (this.#running && this.#how.steer) this.#steer(message);
+    else if (this.#running) this.#received(newId(), message);
     else if (!this.#isAsked && !this.#how.leads(message)) this.#again(this.#turn(message));
   }
 
@@ -208,7 +210,7 @@ export class Chat {
       message === null ? null : [...this.#read(), this.#said(message)], element("h2", { class: "unseen" }, "Answer"), answer.node);
     this.#turns.append(article);
     this.#setEmpty(false);
-    const state = { isAnswered: false, isFresh: true, isEarlier, hasMissed: false };
+    const state = { isAnswered: false, isFresh: true, isEarlier, hasMissed: false, hasFailed: false };
     return { answer, article, message, boxes: new Map(), before: this.#runId, ...state };
   }
 
@@ -280,7 +282,7 @@ export class Chat {
     this.#running = abort;
     this.#isStopping = false;
     showState("running");
-    this.#writing.set("running", this.#how.steer ? STEER : undefined);
+    this.#writing.set("running", this.#how.steer ? STEER : QUEUE);
     turn.isAnswered = turn.isEarlier = turn.hasMissed = false;
     turn.answer.foot.replaceChildren();
     turn.answer.begin();
@@ -353,6 +355,7 @@ export class Chat {
   #answered(turn, reply) {
     const { answer } = turn, isWaiting = reply.stopped === "waiting";
     turn.isAnswered = true;
+    turn.hasFailed = FAILED.has(reply.stopped);
     if (reply.stopped === "failed") return this.#failed(turn, reply.reason || reply.message);
     if (reply.stopped === "open") return this.#stranded(turn, reply.reason ?? "");
     if (!isWaiting) answer.settle(reply.message);
@@ -420,6 +423,7 @@ export class Chat {
     for (const box of turn.boxes.values()) box.busy(false);
     this.#changed();
     if (turn.hasMissed && this.#runId) this.#how.missed(this.#runId);
+    if (!this.#how.steer && !this.#isAsked) this.#sendQueued(turn.isAnswered && !turn.hasFailed);
   }
 
   #changed() {
@@ -447,6 +451,17 @@ export class Chat {
       this.#writing.giveBack(message);
       this.#turns.lastElementChild?.append(element("p", { class: "notice bad untaken", role: "alert" }, messageOf(error)));
     }
+  }
+
+  /**
+   * Ask what was sent during the answer, one after the other. After an answer that failed or was stopped, it is given back.
+   * @param {boolean} isAnswered
+   */
+  #sendQueued(isAnswered) {
+    const texts = [...this.#pending.querySelectorAll("p")].map((each) => each.textContent ?? "");
+    this.#pending.replaceChildren();
+    if (!isAnswered) return texts.length ? this.#writing.giveBack(texts.join("\n\n")) : undefined;
+    for (const text of texts) this.ask(text);
   }
 
   /** A message waits for the end of the round. @param {string} id @param {string} text */

@@ -1,5 +1,5 @@
-// Where a message is written: Enter sends it, Shift+Enter begins a new line, Escape stops the answer that is under way. A
-// conversation that can be steered takes messages during an answer too.
+// Where a message is written: Enter sends it, also during an answer, Shift+Enter begins a new line, Escape stops the answer that is
+// under way.
 
 import { draftOf } from "./draft.js";
 import { element } from "./treadle.js";
@@ -7,10 +7,10 @@ import { element } from "./treadle.js";
 const TALLEST = 0.4;  // of the window
 
 /**
- * The form. `send(text)` gets what was written, `stop()` is called to end an answer; `steers` says that messages are taken during one.
- * @param {{ label: string, send: (text: string) => void, stop: () => void, steers?: boolean }} given
+ * The form. `send(text)` gets what was written, `stop()` is called to end an answer.
+ * @param {{ label: string, send: (text: string) => void, stop: () => void }} given
  */
-export function composer({ label, send, stop, steers = false }) {
+export function composer({ label, send, stop }) {
   const text = element("textarea", { id: "message", rows: "1", placeholder: label, enterkeyhint: "send" });
   const go = element("button", { class: "send" }, "Send");
   const end = element("button", { type: "button", class: "quiet stop", hidden: true, onclick: stop }, "Stop");
@@ -26,7 +26,7 @@ export function composer({ label, send, stop, steers = false }) {
 
   function submit() {
     const written = text.value.trim();
-    if (!written || !(state === "ready" || (state === "running" && steers))) return;
+    if (!written || state === "locked") return;
     fill("");
     send(written);
   }
@@ -55,9 +55,8 @@ export function composer({ label, send, stop, steers = false }) {
   function set(now, placeholder = label) {
     const hadFocus = document.activeElement === end;
     state = now;
-    go.hidden = now === "running" && !steers;
     end.hidden = now !== "running";
-    node.classList.toggle("both", now === "running" && steers);
+    node.classList.toggle("both", now === "running");
     go.disabled = now === "locked";
     text.placeholder = placeholder;
     if (hadFocus) text.focus();
