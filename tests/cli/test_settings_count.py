@@ -264,6 +264,7 @@ OWN = {
     "agent/agent.py": "the agent itself",
     "plugins/assistants.py": "where settings are applied",
     "cli/commands/mcp.py": "lists tools; no model is asked",
+    "evals/judge_model.py": "judges by the dataset's rubric alone, and has no tools",
     "server/mcp/call.py": "makes the one call that a client asked for; no model is asked",
 }
 

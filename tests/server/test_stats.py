@@ -127,7 +127,7 @@ def visit(server, look, at="/stats", **how):
 @needs_browser
 def test_the_page_is_found_from_the_start_and_shows_the_figures(server):
     async def look(page):
-        await page.click("header a[href='/stats']")
+        await page.click("#sidebar a[href='/stats']")
         await page.wait_for(READY)
         assert await page.text("#said") == "5 calls counted."
         assert await page.evaluate(CARDS) == ["Calls per day", "Tools", "How long calls take", "Problems", "Assistants", "Models"]

@@ -96,9 +96,14 @@ def run_spec_of(run_id: str, opened: Opened | None) -> RunSpec:
             f"Run {run_id} wasn't submitted to workers: go on with it where it was begun, as with `treadle resume`."
         )
     try:
-        return msgspec.convert(opened.origin, RunSpec)
+        order = msgspec.convert(opened.origin, RunSpec)
     except msgspec.ValidationError as error:
         raise SettingsError(f"How run {run_id} was submitted can't be read: {error}.") from error
+    if not order.agent and not (order.assistant and order.model):
+        raise SettingsError(
+            f"How run {run_id} was submitted can't be read: it names neither an assistant with a model nor an agent."
+        )
+    return order
 
 
 class WorkerModels:

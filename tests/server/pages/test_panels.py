@@ -113,7 +113,7 @@ def test_what_is_asked_on_the_first_page_is_asked_in_the_panel_that_shows_it_bet
         assert await page.text(".said p") == asked
         here = await page.evaluate("location.href")
         assert "question=" not in here
-        path = await page.wait_for("document.querySelector('.side-recent a')?.getAttribute('href')")
+        path = await page.wait_for(f"document.querySelector('.side-recent a[href^=\"/{name}/\"]')?.getAttribute('href')")
         await page.go(f"{url}{path}")
         await page.wait_for("document.querySelectorAll('.said').length === 1")
         assert await page.evaluate("location.pathname") == f"/{name}/"
