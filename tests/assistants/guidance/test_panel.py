@@ -756,7 +756,8 @@ def test_a_run_is_started_watched_and_its_candidates_are_compared_and_decided(vi
         await page.click("dialog.record button")
         await says(page, "dialog.record [role=status]", "Copied.")
         await page.click("dialog.record .close")
-        assert await page.evaluate("document.querySelector('dialog') === null && window.taken === undefined")
+        await page.wait_for("document.querySelector('dialog') === null")
+        assert await page.evaluate("window.taken === undefined")
 
     visit(look, first, PROPOSED, judged, POOR)
 
