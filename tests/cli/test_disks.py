@@ -86,7 +86,7 @@ def disk(request, kept):
     if not can_mount():
         pytest.skip("a small disk can't be mounted here")
     if request.param == "read-only":
-        return Disk(kept, "20m", "mount -o remount,ro {data}")
+        return Disk(kept, "20m", "mount -o remount,bind,ro {data}")
     return Disk(kept, "20m", "dd if=/dev/zero of={data}/filler bs=4k 2>/dev/null || true")
 
 
