@@ -101,12 +101,12 @@ def test_watch_from_elsewhere(home, played):
         run_id = await submit_run(home, SPEC, "Order 5.")
         events, cursor = [], None
         while not events or not isinstance(events[-1], RunReply):  # a reader that breaks off with each look
-            async for look in RunFollower(home, run_id, cursor).looks():
+            async for look in RunFollower(home, run_id, cursor).batches():
                 events += [event for _, event in look]
                 cursor = look[-1][0] if look else cursor
                 if look:
                     break
-        return events, [event for look in [look async for look in RunFollower(home, run_id).looks()] for _, event in look]
+        return events, [event for look in [look async for look in RunFollower(home, run_id).batches()] for _, event in look]
 
     events, whole = played([call("order", {"count": 5}), "It is ordered."], work, Stock())
     assert events == whole

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from treadle.core.entries import Entry, Judged, Returned
 from treadle.home import Home
-from treadle.stores.progress import read_progress
+from treadle.stores.queue import read_progress
 
-POLL_SECONDS = 0.25  # between two looks at the journal
+POLL_SECONDS = 0.25  # between two reads of the journal
 
 Pause = Callable[[float], Awaitable[object]]
 
@@ -24,8 +24,8 @@ class JournaledEntry(Struct, frozen=True):
     entry: Entry
 
 
-class JournalNews(Struct, frozen=True):
-    """Entries that were written since the last look, in order. With `over`, the turn is over and no other is queued."""
+class JournalUpdate(Struct, frozen=True):
+    """Entries that were written since the last read, in order. With `over`, the turn is over and no other is queued."""
 
     entries: list[JournaledEntry]
     over: bool
@@ -33,25 +33,25 @@ class JournalNews(Struct, frozen=True):
 
 async def follow_entries(home: Home, run_id: str, after: int = 0) -> AsyncGenerator[JournaledEntry]:
     """Yield the entries of a run after a position, as they are written, until its turn is over."""
-    async with aclosing(follow_journals(home, run_id, {run_id: after})) as looks:
-        async for news in looks:
-            for each in news.entries:
+    async with aclosing(follow_journals(home, run_id, {run_id: after})) as updates:
+        async for update in updates:
+            for each in update.entries:
                 if each.run_id == run_id:
                     yield each
 
 
 async def follow_journals(
     home: Home, run_id: str, positions: Mapping[str, int], pause: Pause = asyncio.sleep
-) -> AsyncGenerator[JournalNews]:
-    """Yield what is written to a run and the runs nested in it after these positions, with each look, until the turn is over.
+) -> AsyncGenerator[JournalUpdate]:
+    """Yield what is written to a run and the runs nested in it after these positions, with each read, until the turn is over.
 
     Raises `RunNotFound` where there is no such run, also when it is deleted meanwhile.
     """
     reader = _JournalReader(home, run_id, positions)
     while True:
-        news = await reader.read()
-        yield news
-        if news.over:
+        update = await reader.read()
+        yield update
+        if update.over:
             return
         await pause(POLL_SECONDS)
 
@@ -64,11 +64,11 @@ class _JournalReader:
         self._run_id = run_id
         self._positions = dict(positions)
 
-    async def read(self) -> JournalNews:
-        """Return what was written since the last look, up to what that look has counted."""
+    async def read(self) -> JournalUpdate:
+        """Return what was written since the last read, up to what this one has counted."""
         progress = await read_progress(self._home.database, self._run_id)
         found = {run_id: deque(await self._read_run(run_id, count)) for run_id, count in sorted(progress.counts.items())}
-        return JournalNews(list(_merge(self._run_id, found)), progress.over)
+        return JournalUpdate(list(_merge(self._run_id, found)), progress.over)
 
     async def _read_run(self, run_id: str, count: int) -> list[JournaledEntry]:
         position = self._positions.get(run_id, 0)

@@ -41,7 +41,7 @@ def home(tmp_path):
 async def followed(home, run_id="r", after=""):
     """All events of a run, each as a cursor and its JSON."""
     follower = RunFollower(home, run_id, parse_cursor(after))
-    events = [each for look in [look async for look in follower.looks()] for each in look]
+    events = [each for look in [look async for look in follower.batches()] for each in look]
     return [(str(cursor), msgspec.json.decode(encode(event))) for cursor, event in events]
 
 
@@ -92,7 +92,7 @@ def test_events_come_as_entries_are_written_and_none_twice(home, monkeypatch):
             written = msgspec.structs.replace(entry, parent=parent) if parent else entry
             await home.journal.append(copies[run_id], counts[run_id], [written])
             counts[run_id] += 1
-            follower = follower or RunFollower(home, "s").looks()
+            follower = follower or RunFollower(home, "s").batches()
             found += [event for _, event in await anext(follower)]
         await RunQueue(home.database).remove("s")
         found += [event for _, event in await anext(follower)]
@@ -110,9 +110,9 @@ def test_a_cursor_of_something_else_starts_anew_and_says_so(home, cursor):
     async def story():
         await home.journal.append("r", 0, opening_entries(RunSpec("steps", "a:b"), "hello", ""))
         follower = RunFollower(home, "r", parse_cursor(cursor))
-        looks = follower.looks()
-        first = await anext(looks)
-        await looks.aclose()
+        batches = follower.batches()
+        first = await anext(batches)
+        await batches.aclose()
         return [msgspec.json.decode(encode(event))["event"] for _, event in first]
 
     assert asyncio.run(story()) == ["reset", "run_started", "said"]

@@ -55,8 +55,8 @@ async def _evaluate(args: argparse.Namespace, screen: Screen) -> int:
     evaluation, folder = _choose_evaluation(args, datasets, options, screen)
     reports: list[EvalReport] = []
     for dataset in datasets:
-        told = replace(options, evaluation=evaluation, folder=folder / dataset.name, on_attempt=_progress(screen, dataset))
-        reports.append(await run_dataset(dataset, told))
+        given = replace(options, evaluation=evaluation, folder=folder / dataset.name, on_attempt=_progress(screen, dataset))
+        reports.append(await run_dataset(dataset, given))
     shutil.rmtree(folder, ignore_errors=True)
     report = join_reports(reports)
     changes = compare_reports(report, baseline) if baseline else []
@@ -126,11 +126,11 @@ def _choose_evaluation(
 
 
 def _progress(screen: Screen, dataset: Dataset) -> Any:
-    def told(case: Case, attempt: Attempt) -> None:
+    def show(case: Case, attempt: Attempt) -> None:
         state = "passed" if attempt.passed else "failed"
         screen.note(clean_for_terminal(f"{dataset.name}: {case.name}: {state}, {format_seconds(attempt.seconds)}"))
 
-    return told
+    return show
 
 
 def join_reports(reports: Sequence[EvalReport]) -> EvalReport:

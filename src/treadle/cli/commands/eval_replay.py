@@ -93,11 +93,11 @@ def _make_agent(args: argparse.Namespace, run_id: str, entries: list[Entry], mod
 
 
 def _progress(screen: Screen) -> Callable[[ReplayResult], None]:
-    def told(result: ReplayResult) -> None:
+    def show(result: ReplayResult) -> None:
         if result.status == "skipped":
             screen.note(clean_for_terminal(f"{result.run_id}: skipped: {result.reason}"))
 
-    return told
+    return show
 
 
 def _print_replay(args: argparse.Namespace, report: ReplayReport, screen: Screen) -> None:

@@ -111,7 +111,7 @@ async def _watch_run(args: argparse.Namespace, screen: Screen) -> int:
     run_id = await resolve_run_id(args.run)
     home = home_of_run(run_id)
     printer = EventPrinter(screen)
-    async for events in RunFollower(home, run_id, parse_cursor(args.after)).looks():
+    async for events in RunFollower(home, run_id, parse_cursor(args.after)).batches():
         for cursor, event in events:
             if args.json:
                 screen.line(to_terminal_json({"id": str(cursor), **msgspec.json.decode(encode(event))}))

@@ -23,7 +23,7 @@ from treadle.server.runs.journals import read_journals
 from treadle.server.runs.replay import REDACTOR, EntryTranslator, find_pending_approvals, make_reply, path_of
 from treadle.server.runs.sse import HEARTBEAT_SECONDS, ReplyData, no_data
 from treadle.workers.dispatcher import wait_for_poll
-from treadle.workers.follow import JournaledEntry, JournalNews, follow_journals
+from treadle.workers.follow import JournaledEntry, JournalUpdate, follow_journals
 
 MARK = "w"  # how the epoch of these cursors begins; others begin with a hexadecimal digit, or with j
 
@@ -92,11 +92,11 @@ class RunFollower:
         self._run_id = run_id
         self._data = data
         self._stopping = stopping or asyncio.Event()
-        self._looks = follow_journals(home, run_id, {}, self._pause)
+        self._updates = follow_journals(home, run_id, {}, self._pause)
         self._cursor = cursor
         self._position = FollowPosition({})
         self._first: dict[str, list[Entry]] = {}  # the first entry of each run
-        self._tellers: dict[str, EntryTranslator] = {}
+        self._translators: dict[str, EntryTranslator] = {}
         self._over: frozenset[str] = frozenset()  # runs of calls that have their results
         self._held: FollowedEvent | None = None
         self.is_over = False  # no more events will come
@@ -104,44 +104,44 @@ class RunFollower:
     async def _pause(self, seconds: float) -> None:
         await wait_for_poll(self._stopping, seconds)
 
-    async def looks(self) -> AsyncGenerator[list[FollowedEvent]]:
-        """Yield the events of each look at the journal, also where there are none, until the turn is over or the server stops."""
-        async with aclosing(self._looks) as looks:
+    async def batches(self) -> AsyncGenerator[list[FollowedEvent]]:
+        """Yield the events of each read of the journal, also where there are none, until the turn is over or the server stops."""
+        async with aclosing(self._updates) as updates:
             begun = False
-            async for news in looks:
-                resets = not begun and self._begin(news)
+            async for update in updates:
+                resets = not begun and self._begin(update)
                 begun = True
                 events: list[FollowedEvent] = [(EventCursor(f"{MARK}0", 0), StreamReset())] if resets else []
-                events += [each for entry in news.entries for each in self._tell(entry)]
-                if news.over and self._held is not None:
+                events += [each for entry in update.entries for each in self._translate(entry)]
+                if update.over and self._held is not None:
                     events.append((self._held[0], await self._reply()))
-                self.is_over = news.over
+                self.is_over = update.over
                 yield events
                 if self._stopping.is_set():
                     return
 
-    def _begin(self, news: JournalNews) -> bool:
+    def _begin(self, update: JournalUpdate) -> bool:
         """Take up a reader's position. Return whether it has to start anew, because the position isn't one of this journal."""
         found = _parse_position(self._run_id, self._cursor)
         counts: dict[str, int] = {}
-        for each in news.entries:
+        for each in update.entries:
             counts[each.run_id] = each.position
         if found is None or any(count > counts.get(run_id, 0) for run_id, count in found.counts.items()):
             return True
-        returned = _calls_over(self._run_id, news, found.counts)
+        returned = _calls_over(self._run_id, update, found.counts)
         complete = {
             run_id: count for run_id, count in counts.items() if run_id not in found.counts and _is_within(run_id, returned)
         }
         self._position = FollowPosition({**complete, **found.counts}, found.partial, found.events)
         return False
 
-    def _tell(self, entry: JournaledEntry) -> list[FollowedEvent]:
+    def _translate(self, entry: JournaledEntry) -> list[FollowedEvent]:
         """Return the events of an entry that the reader doesn't have, each with its cursor. The end of the turn is held back."""
         run_id, position = entry.run_id, self._position
-        if run_id not in self._tellers:
+        if run_id not in self._translators:
             self._first[run_id] = [entry.entry]
-            self._tellers[run_id] = EntryTranslator(run_id, path_of(run_id, self._first))
-        events = self._tellers[run_id].tell(entry.entry)
+            self._translators[run_id] = EntryTranslator(run_id, path_of(run_id, self._first))
+        events = self._translators[run_id].translate(entry.entry)
         over = self._over
         if run_id == self._run_id and isinstance(entry.entry, Returned):
             over = over | {f"{run_id}.{entry.entry.result.call_id}"}
@@ -149,7 +149,7 @@ class RunFollower:
             self._over = over
             return []
         skipped = position.events if run_id == position.partial else 0
-        told: list[FollowedEvent] = []
+        sent: list[FollowedEvent] = []
         for number, event in enumerate(events, 1):
             if number == len(events):
                 position.counts[run_id], position.partial, position.events = entry.position, "", 0
@@ -157,9 +157,9 @@ class RunFollower:
             elif number > skipped:
                 position.partial, position.events = run_id, number
             if number > skipped:
-                told += self._send(position.to_cursor(self._run_id, self._over), event)
+                sent += self._send(position.to_cursor(self._run_id, self._over), event)
         position.counts[run_id] = entry.position
-        return told
+        return sent
 
     def _send(self, cursor: EventCursor, event: StreamEvent) -> list[FollowedEvent]:
         before = [] if self._held is None else [self._held]
@@ -170,28 +170,28 @@ class RunFollower:
     async def _reply(self) -> StreamEvent:
         waiting = find_pending_approvals(await read_journals(self._home, self._run_id))
         approvals = [mask_pending_approval(approval, REDACTOR) for approval in waiting]
-        return make_reply(self._run_id, self._tellers[self._run_id].state, approvals, await self._data())
+        return make_reply(self._run_id, self._translators[self._run_id].state, approvals, await self._data())
 
 
-def _calls_over(run_id: str, news: JournalNews, counts: Mapping[str, int]) -> frozenset[str]:
+def _calls_over(run_id: str, update: JournalUpdate, counts: Mapping[str, int]) -> frozenset[str]:
     """Return the runs of calls that had their results at a reader's position."""
-    entries = [each.entry for each in news.entries if each.run_id == run_id and each.position <= counts.get(run_id, 0)]
+    entries = [each.entry for each in update.entries if each.run_id == run_id and each.position <= counts.get(run_id, 0)]
     return frozenset([f"{run_id}.{entry.result.call_id}" for entry in entries if isinstance(entry, Returned)])
 
 
 async def follow_lines(
     first: Sequence[FollowedEvent],
-    looks: AsyncGenerator[list[FollowedEvent]],
+    batches: AsyncGenerator[list[FollowedEvent]],
     figures: ServerMetrics,
     beat: float = HEARTBEAT_SECONDS,
 ) -> AsyncGenerator[bytes]:
-    """Yield the first events and those of further looks as server-sent events, and a sign of life after a silence.
+    """Yield the first events and further ones as server-sent events, with a heartbeat after a silence.
 
     A run that is deleted ends the stream.
     """
     events, sent = first, monotonic()
     with figures.reading():
-        async with aclosing(looks):
+        async with aclosing(batches):
             while True:
                 if events:
                     figures.events_sent += len(events)
@@ -201,6 +201,6 @@ async def follow_lines(
                     yield b": still here\n\n"
                     sent = monotonic()
                 try:
-                    events = await anext(looks)
+                    events = await anext(batches)
                 except (StopAsyncIteration, RunNotFound):
                     return

@@ -93,8 +93,8 @@ def events_from_journal(run_id: str, journals: Journals, position: int | None = 
     count = len(entries) if position is None else position
     before = entries[count].at if count < len(entries) else None
     kept = {run_id: entries[:count], **_nested_journals(run_id, journals, entries[:count], before)}
-    tellers = {each: EntryTranslator(each, path_of(each, journals)) for each in kept}
-    return [event for each, entry in _order_entries(run_id, kept) for event in tellers[each].tell(entry)]
+    translators = {each: EntryTranslator(each, path_of(each, journals)) for each in kept}
+    return [event for each, entry in _order_entries(run_id, kept) for event in translators[each].translate(entry)]
 
 
 def _nested_journals(run_id: str, journals: Journals, entries: Sequence[Entry], before: float | None) -> dict[str, Sequence[Entry]]:
@@ -188,7 +188,7 @@ class EntryTranslator:
         self.state = RunState()
         self._started: set[str] = set()
 
-    def tell(self, entry: Entry) -> list[StreamEvent]:
+    def translate(self, entry: Entry) -> list[StreamEvent]:
         """Return the events of one more entry."""
         before, self.state = self.state, apply_entry(self.state, entry)
         events = self._events(entry, before)

@@ -153,12 +153,12 @@ class RunsApi:
     async def _follow(self, request: Request, run_id: str, place: EventCursor | None, data: ReplyData) -> Response | None:
         """Return the events of a run that another process executes; None where the reader has all of them."""
         follower = RunFollower(self._home, run_id, place, data=data, stopping=request.scope.get("stopping"))
-        looks = follower.looks()
-        first = await anext(looks)
+        batches = follower.batches()
+        first = await anext(batches)
         if not first and follower.is_over:
-            await looks.aclose()
+            await batches.aclose()
             return None
-        return SseResponse(follow_lines(first, looks, self._live.figures))
+        return SseResponse(follow_lines(first, batches, self._live.figures))
 
     def _event_stream(self, request: Request, start: StreamStart) -> Response:
         self._live.heed(request.scope.get("stopping"))
