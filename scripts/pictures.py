@@ -116,7 +116,7 @@ async def coding(page: Page, url: str) -> None:
     await page.wait_for("document.querySelector('#what').value || !document.querySelector('#job').hidden")
     await page.evaluate("document.querySelector('#job').hidden && document.querySelector('#go').click()")
     await page.wait_for(
-        "!document.querySelector('#job').hidden && document.querySelector('#job').innerText.includes('goes back')", PATIENCE
+        "!document.querySelector('#job').hidden && document.querySelector('#job').innerText.includes('Undo everything')", PATIENCE
     )
 
 
