@@ -1,12 +1,12 @@
-"""`python -m bench.waiting [--runs 100000]`: runs that wait for a time or an event, on one machine, in one SQLite file.
+"""`python -m bench.waiting [--runs 100000] [--store postgres]`: runs that wait for a time or an event, on one machine.
 
 All runs go through the real engine with journal and audit log. Half of them sleep, half wait for an event with a key of their own.
 With a tenth of them waiting, and with all, runs are woken one by one; the time is from the event being sent, or from the moment at
 which a sleep is over, until the run has its answer, with everything on disk. The model is scripted and answers at once. Measured
 besides: bytes of the database and of memory for each waiting run, and the time of one look for what is due where nothing is.
 
-The page goes to standard output, and with at least 100,000 runs also to `bench/results/waiting.md`. Ends with an error where the
-goal is missed.
+The page goes to standard output, and with at least 100,000 runs also to `bench/results/waiting.md`, or `waiting-postgres.md` for
+a PostgreSQL of the bench's own. Ends with an error where the goal is missed.
 """
 
 import asyncio
@@ -17,12 +17,14 @@ import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bench.faults.postgres import server
 from bench.machine import Machine, describe
 from treadle import Agent, RunContext, Runs, open_home, tool
 from treadle.core.requests import Delta, Request
@@ -30,9 +32,11 @@ from treadle.engine.result import RunResult
 from treadle.engine.setup import Services
 from treadle.home import Home, close_home
 from treadle.models.scripted import calls
+from treadle.stores.postgres.database import PostgresDatabase
 from treadle.testing import Scripted
 
-RESULTS = Path(__file__).parent / "results" / "waiting.md"
+RESULTS = Path(__file__).parent / "results"
+STORES = {"sqlite": ("one SQLite file", "waiting.md"), "postgres": ("one PostgreSQL on this machine", "waiting-postgres.md")}
 RUNS = 100_000
 WAKES = 500  # of each kind, at each size
 AT_ONCE = 200  # runs that are begun concurrently
@@ -170,6 +174,12 @@ def memory() -> int:
 
 def database_bytes(home: Home) -> tuple[int, int]:
     """Return the bytes of the database, and of the rows and indexes of what waits in it."""
+    if isinstance(home.database, PostgresDatabase):
+        with home.database.apart() as connection:
+            return (
+                connection.execute("SELECT pg_database_size(current_database())").fetchone()[0],
+                connection.execute("SELECT pg_total_relation_size('waits')").fetchone()[0],
+            )
     with home.database.apart() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         pages, size = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
@@ -196,9 +206,9 @@ async def measure_stage(bench: Bench, runs: int, wakes: int) -> Stage:
     return Stage(runs, rate, whole / runs, rows / runs, grown / (runs - first), by_event, by_time, idle)
 
 
-async def measure_all(folder: Path, runs: int, wakes: int) -> list[Stage]:
+async def measure_all(folder: Path, database: str, runs: int, wakes: int) -> list[Stage]:
     """Measure with a tenth of the runs, and with all."""
-    home = open_home(folder)
+    home = open_home(folder, database=database)
     try:
         bench = Bench(home)
         return [await measure_stage(bench, size, wakes) for size in (runs // 10, runs)]
@@ -206,7 +216,7 @@ async def measure_all(folder: Path, runs: int, wakes: int) -> list[Stage]:
         close_home(home)
 
 
-def page_of(stages: list[Stage], machine: Machine) -> str:
+def page_of(stages: list[Stage], machine: Machine, store: str) -> str:
     """Return the results as Markdown."""
     last = stages[-1]
     rows = [
@@ -224,8 +234,8 @@ def page_of(stages: list[Stage], machine: Machine) -> str:
         "",
         f"Written by `python -m bench.waiting` on {machine.date}: {about}, load average before it {machine.load_average_before}.",
         "",
-        "One process, one SQLite file, journal and audit log on. Times in milliseconds: p50 / p95 / longest. A run is woken when",
-        "its tool has gone on, the model has answered, and everything is on disk.",
+        f"One process, {STORES[store][0]}, journal and audit log on. Times in milliseconds: p50 / p95 / longest. A run is",
+        "woken when its tool has gone on, the model has answered, and everything is on disk.",
         "",
         f"| {' | '.join(titles)} |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -254,14 +264,15 @@ def main() -> int:
     parser = ArgumentParser(prog="python -m bench.waiting", description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS, help=f"that wait (default: {RUNS:,})")
     parser.add_argument("--wakes", type=int, default=WAKES, help=f"of each kind, at each size (default: {WAKES})")
+    parser.add_argument("--store", choices=[*STORES], default="sqlite", help="where the runs are (default: sqlite)")
     wanted = parser.parse_args()
     machine = describe()
-    with tempfile.TemporaryDirectory() as folder:
-        stages = asyncio.run(measure_all(Path(folder) / "home", wanted.runs, wanted.wakes))
-    page = page_of(stages, machine)
+    with tempfile.TemporaryDirectory() as folder, server() if wanted.store == "postgres" else nullcontext("") as database:
+        stages = asyncio.run(measure_all(Path(folder) / "home", database, wanted.runs, wanted.wakes))
+    page = page_of(stages, machine, wanted.store)
     print(page)
     if wanted.runs >= RUNS:
-        RESULTS.write_text(page, "utf-8")
+        (RESULTS / STORES[wanted.store][1]).write_text(page, "utf-8")
     return int(_missed(stages[-1]))
 
 
