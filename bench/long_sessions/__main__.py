@@ -92,9 +92,6 @@ COLUMNS = [
 ]
 
 
-LEFT_OUT = {("pydantic-ai-harness", 400): "not measured, for lack of time"}
-
-
 def hold(model: MockModel, url: str, contender: str, turns: int) -> Session:
     """Hold a session in a process of its own."""
     key = f"{contender}-{turns}"
@@ -194,7 +191,6 @@ def judge_steady(blocks: list[dict[str, float]], resumes: list[dict[str, float]]
 def write_page(sessions: list[Session], steady: Steady | None, goals: list[tuple[str, bool]]) -> str:
     """Return the page with all tables."""
     machine = describe()
-    left_out = [f"{name} with {turns} turns: {why}" for (name, turns), why in LEFT_OUT.items()]
     lines = [
         "# Long sessions: what is still known, and what it costs\n",
         f"{machine.cpu}, {machine.cores} cores, {machine.date}. {', '.join(_versions())}.\n",
@@ -202,7 +198,6 @@ def write_page(sessions: list[Session], steady: Steady | None, goals: list[tuple
     ]
     for turns in sorted({each.turns for each in sessions}):
         lines += [f"## {turns} turns\n", table(COLUMNS, [each.row() for each in sessions if each.turns == turns]), ""]
-    lines += [f"Left out: {'; '.join(left_out)}.\n"]
     if steady is not None:
         blocks, resumed = steady
         rows = [
@@ -251,7 +246,7 @@ def main() -> None:
     sessions: list[Session] = []
     with serve(model) as url:
         for turns in wanted.turns:
-            for contender in [name for name in wanted.contenders if (name, turns) not in LEFT_OUT]:
+            for contender in wanted.contenders:
                 session = record.find(contender, turns) or record.add(hold(model, url, contender, turns))
                 sessions.append(session)
                 print(*session.row(), *list(session.found["failures"])[:1], flush=True)

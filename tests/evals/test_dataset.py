@@ -118,3 +118,20 @@ def test_a_file_that_is_not_there_and_names_that_are_not_unique(tmp_path: Path):
         load_dataset(tmp_path / "none.yaml")
     with pytest.raises(SettingsError, match="2 cases called 'a'"):
         Dataset("shop", (Case(name="a", input="x"), Case(name="a", input="y")))
+
+
+def test_a_dataset_in_code_is_named_as_an_object_is(tmp_path: Path):
+    (tmp_path / "cases.py").write_text(
+        "from treadle.evals import Case, Dataset\n"
+        "some = Dataset('some', (Case(name='one', input='Hello'),))\n"
+        "def made():\n    return some\n"
+        "other = 5\n"
+    )
+    assert load_dataset(f"{tmp_path}/cases.py:some").name == load_dataset(f"{tmp_path}/cases.py:made").name == "some"
+    with pytest.raises(SettingsError, match=r"cases.py:other is of type int; it has to be a Dataset"):
+        load_dataset(f"{tmp_path}/cases.py:other")
+
+
+def test_the_setup_of_a_file_is_named_in_it(tmp_path: Path):
+    (tmp_path / "cases.json").write_text('{"setup": "parts.py:start", "cases": [{"name": "one", "input": "Hello"}]}')
+    assert load_dataset(tmp_path / "cases.json").setup == "parts.py:start"

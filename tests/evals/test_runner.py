@@ -1,9 +1,12 @@
 """Evaluations: cases are run, repeated, checked, judged, and resumed after a kill."""
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from eval_shop import SCRIPTS, ByPrompt, agent, has_forty, is_short, order, orders, stock, writer
 from treadle import Agent, allow
@@ -11,6 +14,7 @@ from treadle.core.errors import SettingsError
 from treadle.evals import (
     Case,
     CaseMessage,
+    CaseRun,
     Dataset,
     EvalReport,
     Expectations,
@@ -265,3 +269,34 @@ def test_a_judge_that_failed_is_asked_again_when_the_evaluation_is_resumed(tmp_p
     assert judged(Scripted(calls(("give_answer", {"passed": True, "reason": "Yes."})))) == (True, "Yes.")
     assert judged(Scripted()) == (True, "Yes.")
     close_home(home)
+
+
+def test_a_setup_is_entered_before_the_cases_and_left_after_them():
+    steps: list[str] = []
+
+    @contextmanager
+    def start(user: str) -> Generator[dict[str, str]]:
+        steps.append(f"start for {user}")
+        yield {"place": "here"}
+        steps.append("end")
+
+    def context_is_there(run: CaseRun) -> bool:
+        steps.append("checked")
+        return run.case.context == {"place": "here", "own": 1}
+
+    case = replace(STOCK, context={"own": 1}, checks=(context_is_there,))
+    report = asyncio.run(run_dataset(Dataset("shop", (case,), setup=start), EvalOptions(agent=agent, user="ann")))
+    assert report.passed, report.failures()
+    assert steps == ["start for ann", "checked", "end"]
+
+
+def test_a_setup_that_is_no_context_manager_is_refused():
+    with pytest.raises(SettingsError, match="has to be a function that returns a context manager"):
+        evaluate_sync(Dataset("shop", (STOCK,), setup=lambda: 5), agent)  # pyright: ignore[reportArgumentType]
+
+
+def test_several_ends_of_a_run_may_be_right():
+    case = replace(STOCK, expected=Expectations(stopped=("answered", "limit")))
+    assert evaluate_sync(Dataset("shop", (case,)), agent).passed
+    case = replace(STOCK, expected=Expectations(stopped=("cancelled", "limit")))
+    assert "the run is cancelled or limit" in evaluate_sync(Dataset("shop", (case,)), agent).failures()

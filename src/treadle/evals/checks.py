@@ -32,11 +32,17 @@ _redactor = Redactor()
 
 
 class CaseRun(Struct, frozen=True):
-    """A run of a case, for checks in code: `result` as `Agent.run` returns it, and the `workspace` it worked in, if it had one."""
+    """A run of a case, for checks in code.
+
+    result     what `Agent.run` returns
+    workspace  the folder that it worked in, if it had one
+    data       of an assistant: the data that accompanies its answer, such as sources
+    """
 
     case: Case
     result: RunResult[Any]
     workspace: Path | None = None
+    data: Any = None
 
     @property
     def calls(self) -> list[CallRecord]:
@@ -109,8 +115,9 @@ def cost_of(entries: list[Entry]) -> float | None:
 
 
 def _check_end(result: RunResult[Any], expected: Expectations) -> CheckResult:
-    detail = "" if result.stopped == expected.stopped else f"it is {result.stopped}: {result.reason}".rstrip(": ")
-    return CheckResult("stopped", f"the run is {expected.stopped}", not detail, detail)
+    ends = as_tuple(expected.stopped)
+    detail = "" if result.stopped in ends else f"it is {result.stopped}: {result.reason}".rstrip(": ")
+    return CheckResult("stopped", f"the run is {' or '.join(ends)}", not detail, detail)
 
 
 # calls

@@ -1,11 +1,12 @@
 """Cases of an evaluation, in files or in code: what an agent is asked, and what is expected of its run.
 
-A dataset is a YAML, JSON or JSONL file. Every mistake in it is reported, with the file, the line and the case.
+A dataset is a YAML, JSON or JSONL file, or a `Dataset` in Python. Every mistake in a file is reported, with the line and the case.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -18,6 +19,7 @@ from treadle.core.messages import Message, Text
 from treadle.files import NotOpened, read_named
 from treadle.guard.conditions import compile_conditions
 from treadle.guard.globs import compile_glob
+from treadle.plugins.tool_loader import load_object, names_object
 
 MAX_BYTES = 50_000_000  # of a dataset
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
@@ -89,7 +91,7 @@ class Expectations(Struct, frozen=True, forbid_unknown_fields=True):
     forbidden  calls that must not be requested, whether they would run or not
     output     the answer; a text has to be contained in it
     files      files of the workspace after the run, by their paths; a text is the whole content
-    stopped    how the run has to end
+    stopped    how the run has to end: one way, or several that are right
     cost       US dollars that it may cost at most
     seconds    seconds of work that it may take at most
     """
@@ -100,7 +102,7 @@ class Expectations(Struct, frozen=True, forbid_unknown_fields=True):
     forbidden: tuple[str | ExpectedCall, ...] = ()
     output: str | ExpectedText | None = None
     files: dict[str, str | ExpectedFile] = {}
-    stopped: Stopped = "answered"
+    stopped: Stopped | tuple[Stopped, ...] = "answered"
     cost: float | None = None
     seconds: float | None = None
 
@@ -132,6 +134,7 @@ class CaseMessage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Check = Callable[..., Any]
+Setup = Callable[..., AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
 
 
 class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -190,11 +193,18 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Dataset(Struct, frozen=True):
-    """Cases with a name. `folder` is what paths and modules in them are relative to."""
+    """Cases with a name.
+
+    folder  what paths and modules in them are relative to
+    setup   a function that returns a context manager, or in a file its name, `MODULE:NAME`: entered before the first case and left
+            after the last; if it takes an argument, that is the user's name; a dict that it yields is added to the context of each
+            case
+    """
 
     name: str
     cases: tuple[Case, ...]
     folder: Path = Path()
+    setup: Setup | str | None = None
 
     def __post_init__(self) -> None:
         for name, times in Counter([case.name for case in self.cases]).items():
@@ -208,6 +218,7 @@ class _DatasetFile(Struct, frozen=True, forbid_unknown_fields=True):
     cases: list[dict[str, Any]]
     name: str = ""
     defaults: dict[str, Any] = {}
+    setup: str | None = None
 
 
 class _RawCase(Struct, frozen=True):
@@ -218,7 +229,12 @@ class _RawCase(Struct, frozen=True):
 
 
 def load_dataset(path: Path | str) -> Dataset:
-    """Read a dataset from a file: YAML, JSON, or JSONL with a case on each line. Raises `SettingsError` with all mistakes."""
+    """Read a dataset from a file: YAML, JSON, or JSONL with a case on each line. Raises `SettingsError` with all mistakes.
+
+    `MODULE:NAME` and `FILE.py:NAME` name a `Dataset` in Python, or a function that returns one.
+    """
+    if names_object(str(path)):
+        return _load_from_code(str(path))
     file = Path(path)
     if file.suffix not in SUFFIXES:
         raise SettingsError(f"The dataset {file} has to be a file that ends in {', '.join(SUFFIXES)}.")
@@ -226,16 +242,25 @@ def load_dataset(path: Path | str) -> Dataset:
         text = read_named(file, MAX_BYTES).decode("utf-8")
     except (NotOpened, UnicodeDecodeError) as error:
         raise SettingsError(f"The dataset {file} can't be opened: {error}") from error
-    name, defaults, raw = _read_lines(file, text) if file.suffix == ".jsonl" else _read_document(file, text)
+    document, raw = _read_lines(file, text) if file.suffix == ".jsonl" else _read_document(file, text)
     if not raw:
         raise SettingsError(f"The dataset {file} has no cases.")
-    cases, mistakes = _read_cases(file, raw, defaults)
+    cases, mistakes = _read_cases(file, raw, document.defaults)
     if mistakes:
         raise SettingsError("\n".join(mistakes))
-    return Dataset(name or file.stem, tuple(cases), file.parent.absolute())
+    return Dataset(document.name or file.stem, tuple(cases), file.parent.absolute(), document.setup)
 
 
-def _read_document(file: Path, text: str) -> tuple[str, Mapping[str, Any], list[_RawCase]]:
+def _load_from_code(spec: str) -> Dataset:
+    found = load_object(spec, str(Path.cwd()))
+    if callable(found):
+        found = found()
+    if not isinstance(found, Dataset):
+        raise SettingsError(f"{spec} is of type {type(found).__name__}; it has to be a Dataset, or a function that returns one.")
+    return found
+
+
+def _read_document(file: Path, text: str) -> tuple[_DatasetFile, list[_RawCase]]:
     from treadle.toolsets.openapi.yaml_loader import InvalidYaml, find_item_lines, read_yaml
 
     try:
@@ -243,10 +268,10 @@ def _read_document(file: Path, text: str) -> tuple[str, Mapping[str, Any], list[
     except (InvalidYaml, msgspec.DecodeError) as error:
         raise SettingsError(f"The dataset {file} can't be read: {error}") from error
     lines = [0] * len(document.cases) if file.suffix == ".json" else find_item_lines(text, "cases")
-    return document.name, document.defaults, [_RawCase(*each) for each in zip(lines, document.cases, strict=True)]
+    return document, [_RawCase(*each) for each in zip(lines, document.cases, strict=True)]
 
 
-def _read_lines(file: Path, text: str) -> tuple[str, Mapping[str, Any], list[_RawCase]]:
+def _read_lines(file: Path, text: str) -> tuple[_DatasetFile, list[_RawCase]]:
     raw: list[_RawCase] = []
     mistakes: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -262,7 +287,7 @@ def _read_lines(file: Path, text: str) -> tuple[str, Mapping[str, Any], list[_Ra
         defaults = raw.pop(0).fields["defaults"]
         if not isinstance(defaults, dict):
             raise SettingsError(f"{file}, line 1: `defaults` has to be an object.")
-    return "", cast("dict[str, Any]", defaults), raw
+    return _DatasetFile([], defaults=cast("dict[str, Any]", defaults)), raw
 
 
 _EITHER = (("agent", "assistant"), ("assistant", "agent"))

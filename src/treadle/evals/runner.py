@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from hashlib import sha256
 from inspect import isawaitable, signature
 from pathlib import Path
@@ -136,16 +136,35 @@ async def run_dataset(dataset: Dataset, options: EvalOptions) -> EvalReport:
     evaluation = options.evaluation or f"{digest_cases([dataset], '')}-{new_run_id()}"
     places = asyncio.Semaphore(max(1, options.parallel))
     services = _make_services(options.home)
+    numbers = range(1, options.repeat + 1)
     with TemporaryDirectory(prefix="treadle-evals-") as temporary:
-        runner = _CaseRunner(dataset, options, evaluation, services, options.folder or Path(temporary))
-        numbers = range(1, options.repeat + 1)
-        attempts = await _run_together([_in_turn(places, runner, case, number) for case in dataset.cases for number in numbers])
+        async with _set_up(dataset, options.user) as context:
+            folder = options.folder or Path(temporary)
+            runner = _CaseRunner(dataset, options, evaluation, services, folder, context)
+            attempts = await _run_together([_in_turn(places, runner, case, number) for case in dataset.cases for number in numbers])
     cases = [
         CaseResult(case.name, tuple(attempts[start * options.repeat : (start + 1) * options.repeat]))
         for start, case in enumerate(dataset.cases)
     ]
     name = "" if options.model is None else options.model.name
     return EvalReport(dataset.name, name, tuple(cases), evaluation, started, round(time() - started, 3))
+
+
+@asynccontextmanager
+async def _set_up(dataset: Dataset, user: str) -> AsyncGenerator[dict[str, Any]]:
+    """Enter the dataset's setup, and yield what it adds to the context of each case."""
+    setup = load_object(dataset.setup, str(dataset.folder)) if isinstance(dataset.setup, str) else dataset.setup
+    made = nullcontext() if setup is None else setup
+    if callable(setup):
+        made = setup(user) if signature(setup).parameters else setup()
+    async with AsyncExitStack() as stack:
+        if isinstance(made, AbstractAsyncContextManager):
+            context = await stack.enter_async_context(cast("AbstractAsyncContextManager[Any]", made))
+        elif isinstance(made, AbstractContextManager):
+            context = stack.enter_context(cast("AbstractContextManager[Any]", made))
+        else:
+            raise SettingsError(f"The setup of the dataset {dataset.name} has to be a function that returns a context manager.")
+        yield context if isinstance(context, dict) else {}
 
 
 async def _run_together(work: Sequence[Coroutine[Any, Any, Attempt]]) -> list[Attempt]:
@@ -168,8 +187,13 @@ async def _in_turn(places: asyncio.Semaphore, runner: "_CaseRunner", case: Case,
 
 def digest_cases(datasets: Sequence[Dataset], model: str) -> str:
     """Return what an evaluation is recognized by when it is resumed: its cases and its model."""
-    content = msgspec.json.encode([(dataset.name, dataset.cases) for dataset in datasets], enc_hook=repr)
+    content = msgspec.json.encode([(dataset.name, dataset.cases) for dataset in datasets], enc_hook=_name_of)
     return sha256(content + model.encode()).hexdigest()[:8]
+
+
+def _name_of(value: Any) -> str:
+    """Return a name of a check that is the same in each process."""
+    return f"{value.__module__}:{value.__qualname__}" if hasattr(value, "__qualname__") else type(value).__qualname__
 
 
 def _make_services(home: Home | None) -> Services:
@@ -182,12 +206,21 @@ def _make_services(home: Home | None) -> Services:
 class _CaseRunner:
     """Runs and checks the attempts of one dataset."""
 
-    def __init__(self, dataset: Dataset, options: EvalOptions, evaluation: str, services: Services, folder: Path) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        options: EvalOptions,
+        evaluation: str,
+        services: Services,
+        folder: Path,
+        context: dict[str, Any],
+    ) -> None:
         self.options = options
         self._dataset = dataset
         self._evaluation = evaluation
         self._services = services
         self._folder = folder
+        self._context = context
 
     async def attempt(self, case: Case, number: int) -> Attempt:
         """Run a case once, or continue the run of an earlier process, and check it."""
@@ -198,9 +231,7 @@ class _CaseRunner:
         if entries is None:
             await asyncio.to_thread(self._make_workspace, case, workspace)
         try:
-            if entries is None or not has_ended(entries):
-                await self._run(case, run_id, workspace, services, known=entries is not None)
-            run = CaseRun(case, result_from_journal(run_id, await self._read(run_id) or []), workspace)
+            run = await self._run(case, run_id, workspace, services, entries)
             checks = [*check_run(run), *await check_by_code(run, self._dataset.folder), *await self._judge(run, services)]
         except SettingsError:
             raise  # of the dataset, the agent or the machine: no case would go on
@@ -232,15 +263,18 @@ class _CaseRunner:
         else:
             workspace.mkdir(parents=True, mode=0o700)
 
-    async def _run(self, case: Case, run_id: str, workspace: Path, services: Services, *, known: bool) -> None:
+    async def _run(self, case: Case, run_id: str, workspace: Path, services: Services, entries: list[Entry] | None) -> CaseRun:
+        case = replace(case, context={**case.context, **self._context})
         async with self._open_agent(case, workspace) as (agent, how, session):
-            if known:
+            if entries is None:
+                before = () if session is None else await session.begin(run_id, case.prompt)
+                origin = {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
+                history = (*before, *case.history)
+                await agent.run(case.prompt, run_id=run_id, journal=services, history=history, origin=origin, **how)
+            elif not has_ended(entries):
                 await agent.resume(run_id, journal=services, **how)
-                return
-            before = () if session is None else await session.begin(run_id, case.prompt)
-            origin = {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
-            history = (*before, *case.history)
-            await agent.run(case.prompt, run_id=run_id, journal=services, history=history, origin=origin, **how)
+            result = result_from_journal(run_id, await self._read(run_id) or [])
+            return CaseRun(case, result, workspace, None if session is None else await session.reply(result))
 
     @asynccontextmanager
     async def _open_agent(

@@ -29,6 +29,12 @@ def load_object(spec: str, folder: str) -> Any:
     return _get_attribute(_import_module(place), name, spec)
 
 
+def names_object(spec: str) -> bool:
+    """Return whether a spec names an object in a module or in a Python file, and not a file of data."""
+    place, name = _split_spec(spec)
+    return bool(name) and (place.endswith(".py") or all(word.isidentifier() for word in place.split(".")))
+
+
 def make_spec_absolute(spec: str) -> str:
     """Make a spec independent of the current folder."""
     return resolve_tool_spec(spec, str(Path.cwd()))
