@@ -1,7 +1,7 @@
 """Evaluations: cases are run, repeated, checked, judged, and resumed after a kill."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from treadle.evals import (
     ExpectedFile,
     ExpectedText,
     Rubric,
+    SimulatedUser,
     compare_reports,
     evaluate,
     evaluate_sync,
@@ -32,6 +33,7 @@ from treadle.evals import (
 from treadle.evals.results import Attempt, CaseResult
 from treadle.evals.runner import EvalOptions, run_dataset
 from treadle.home import close_home, open_home
+from treadle.models import Delta, Request
 from treadle.testing import Scripted, calls
 
 STOCK = Case(name="stock", input="How many A-113?", expected=Expectations(calls=("stock",), output="40"))
@@ -300,3 +302,77 @@ def test_several_ends_of_a_run_may_be_right():
     assert evaluate_sync(Dataset("shop", (case,)), agent).passed
     case = replace(STOCK, expected=Expectations(stopped=("cancelled", "limit")))
     assert "the run is cancelled or limit" in evaluate_sync(Dataset("shop", (case,)), agent).failures()
+
+
+class Player:
+    """A model that plays a user: its messages, then that it is done."""
+
+    name = "player"
+    traits = Scripted("x").traits
+
+    def __init__(self, *messages: str) -> None:
+        self.messages = messages
+        self.prompts: list[str] = []
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        self.prompts.append(request.history[-1].text)
+        number = len(self.prompts) - 1
+        move = {"message": self.messages[number]} if number < len(self.messages) else {"message": "Thanks.", "done": True}
+        async for delta in Scripted(calls(("give_answer", move))).reply(request):
+            yield delta
+
+
+GOAL = SimulatedUser("You want ten of B-7, and to know the stock of A-113.")
+
+
+def test_a_simulated_user_begins_goes_on_and_ends_the_conversation():
+    orders.clear()
+    player = Player("How many A-113?", "Order ten B-7.")
+    expected = Expectations(calls=("stock", "stock", ExpectedCall("order", {"count": 10})), in_order=True, output="10")
+    case = Case(name="order", user=GOAL, approve=("order",), expected=expected)
+    report = asyncio.run(run_dataset(Dataset("shop", (case,)), EvalOptions(agent=agent, judge=player)))
+    assert report.passed, report.failures()
+    assert orders == [("B-7", 10)]
+    assert [len(prompt.split('"assistant"')) - 1 for prompt in player.prompts] == [0, 1, 2]
+    assert len(report.cases[0].attempts[0].calls) == 3
+
+
+def test_a_simulated_user_sends_no_more_messages_than_the_case_allows():
+    case = Case(name="stock", input="How many A-113?", user=replace(GOAL, turns=2))
+    player = Player(*["Order ten B-7."] * 9)
+    report = asyncio.run(run_dataset(Dataset("shop", (case,)), EvalOptions(agent=agent, judge=player)))
+    assert len(report.cases[0].attempts[0].calls) == 3
+    assert len(player.prompts) == 1  # the first message is the case's own
+
+
+def test_a_conversation_with_a_simulated_user_is_resumed(tmp_path: Path):
+    home = open_home(tmp_path / "home")
+
+    class DiesOnce(Player):
+        async def reply(self, request: Request) -> AsyncIterator[Delta]:
+            if len(self.prompts) == 1 and not self.died:
+                self.died = True
+                raise SettingsError("as if it were killed")
+            async for delta in super().reply(request):
+                yield delta
+
+        died = False
+
+    player = DiesOnce("Order ten B-7.", "How many A-113?")
+    orders.clear()
+    case = Case(name="order", user=GOAL, approve=("order",), expected=Expectations(calls=("order", "stock"), output="40"))
+    options = EvalOptions(agent=agent, judge=player, home=home, evaluation="e1", folder=tmp_path / "w")
+    with pytest.raises(SettingsError, match="as if it were killed"):
+        asyncio.run(run_dataset(Dataset("shop", (case,)), options))
+    again = asyncio.run(run_dataset(Dataset("shop", (case,)), options))
+    assert again.passed, again.failures()
+    assert orders == [("B-7", 10)]
+    close_home(home)
+
+
+def test_a_simulated_user_needs_a_model_and_something_to_say():
+    case = Case(name="order", user=GOAL)
+    with pytest.raises(SettingsError, match="No model plays the simulated user"):
+        evaluate_sync(Dataset("shop", (case,)), agent)
+    report = asyncio.run(run_dataset(Dataset("shop", (case,)), EvalOptions(agent=agent, judge=Player())))
+    assert "The simulated user has said nothing." in report.failures()

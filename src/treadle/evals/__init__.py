@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ExpectedFile,
         ExpectedText,
         Rubric,
+        SimulatedUser,
         load_dataset,
     )
     from treadle.evals.replay import Departure, ReplayReport, ReplayResult, replay_run
@@ -40,7 +41,7 @@ _MODULES = {
     "checks": ("CaseRun",),
     "dataset": (
         *("Case", "CaseMessage", "Dataset", "Expectations", "ExpectedCall", "ExpectedFile", "ExpectedText", "Rubric"),
-        "load_dataset",
+        *("SimulatedUser", "load_dataset"),
     ),
     "results": (
         *("Attempt", "CallSummary", "CaseChange", "CaseResult", "CheckResult", "EvalReport", "compare_reports", "load_report"),
@@ -72,6 +73,7 @@ __all__ = [
     "ReplayReport",
     "ReplayResult",
     "Rubric",
+    "SimulatedUser",
     "VerdictChange",
     "compare_policy",
     "compare_reports",

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import isawaitable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,15 +12,15 @@ import msgspec
 from msgspec import Struct
 
 from treadle.core.calls import Allow, Ask, Verdict
-from treadle.core.entries import Approved, Entry, Returned
-from treadle.engine.result import CallRecord, RunResult, requests_of
+from treadle.core.entries import Approved, Entry, Returned, Said
+from treadle.engine.result import CallRecord, RunResult, calls_of, requests_of
 from treadle.evals.dataset import Case, Check, Expectations, ExpectedCall, ExpectedFile, ExpectedText, as_tuple, is_set
 from treadle.evals.results import Attempt, CallSummary, CheckResult
 from treadle.files import WorkspaceProblem
 from treadle.guard.conditions import compile_conditions, conditions_hold
 from treadle.guard.globs import compile_glob
 from treadle.guard.redaction import Redactor
-from treadle.loop.state import replay
+from treadle.loop.state import RunState, apply_entry, replay
 from treadle.plugins.tool_loader import load_object
 from treadle.prices import calculate_cost
 from treadle.tools.values import shorten_json_text
@@ -46,15 +47,22 @@ class CaseRun(Struct, frozen=True):
 
     @property
     def calls(self) -> list[CallRecord]:
-        """The calls of the run, without the one that gave its structured answer."""
-        answers = {entry.result.call_id for entry in self.result.entries if isinstance(entry, Returned) and _is_answer(entry)}
-        return [call for call in self.result.calls if call.call.id not in answers]
+        """The calls of all turns of the run, without those that gave structured answers."""
+        entries = self.result.entries
+        answers = {entry.result.call_id for entry in entries if isinstance(entry, Returned) and _is_answer(entry)}
+        return [call for turn in turns_of(entries) for call in calls_of(turn) if call.call.id not in answers]
 
     @property
     def output(self) -> Any:
         """The structured answer, where the agent gives one; else the text."""
         finished = replay(self.result.entries).finished
         return self.result.text if finished is None or finished.output is None else finished.output
+
+
+def turns_of(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return the entries of each turn. Those before the first belong to it."""
+    starts = [number for number, entry in enumerate(entries) if isinstance(entry, Said)][1:]
+    return [list(entries[start:end]) for start, end in pairwise((0, *starts, len(entries)))]
 
 
 def _is_answer(entry: Returned) -> bool:
@@ -76,7 +84,7 @@ def check_run(run: CaseRun) -> list[CheckResult]:
 def make_attempt(run: CaseRun, checks: Sequence[CheckResult]) -> Attempt:
     """Return a run with its checks as data, without secrets."""
     entries, result = run.result.entries, run.result
-    usage, calls = replay(entries).spent.usage, run.calls
+    usage, calls = replay(entries).usage, run.calls
     answers = {entry.call_id for entry in entries if isinstance(entry, Approved)}
     asked = [call for call in calls if isinstance(call.verdict, Ask)]
     return Attempt(
@@ -89,7 +97,7 @@ def make_attempt(run: CaseRun, checks: Sequence[CheckResult]) -> Attempt:
         calls=tuple(map(_to_fact, calls)),
         asked=tuple(map(_to_fact, asked)),
         approved=sum(call.call.id in answers for call in asked),
-        seconds=round(replay(entries).spent.seconds, 3),
+        seconds=round(seconds_of(entries), 3),
         cost=cost_of(entries),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -105,12 +113,23 @@ def verdict_name(verdict: Verdict) -> Any:
     return "allow" if isinstance(verdict, Allow) else "ask" if isinstance(verdict, Ask) else "deny"
 
 
+def seconds_of(entries: Sequence[Entry]) -> float:
+    """Return the seconds of work of all turns."""
+    state, seconds = RunState(), 0.0
+    for entry in entries:
+        if isinstance(entry, Said):
+            seconds += state.spent.seconds
+        state = apply_entry(state, entry)
+    return seconds + state.spent.seconds
+
+
 def cost_of(entries: list[Entry]) -> float | None:
-    """Return what a turn cost in US dollars; None where a price isn't known."""
-    spent = replay(entries).spent.usage
+    """Return what a run cost in US dollars; None where a price isn't known."""
+    spent = replay(entries).usage
     if spent.cost is not None:
         return spent.cost
-    costs = [calculate_cost(request.model, request.usage) for request in requests_of(entries)]
+    requests = [request for turn in turns_of(entries) for request in requests_of([*entries[:1], *turn])]
+    costs = [calculate_cost(request.model, request.usage) for request in requests]
     return None if None in costs else sum([cost or 0.0 for cost in costs])
 
 
@@ -292,7 +311,7 @@ def _check_limits(entries: list[Entry], expected: Expectations) -> Iterator[Chec
         detail = "the price of the model isn't known" if cost is None else f"it cost {cost:.4f} US dollars"
         yield CheckResult("cost", f"at most {expected.cost:g} US dollars", cost is not None and cost <= expected.cost, detail)
     if expected.seconds is not None:
-        seconds = replay(entries).spent.seconds
+        seconds = seconds_of(entries)
         detail = f"it took {seconds:.1f} seconds"
         yield CheckResult("seconds", f"at most {expected.seconds:g} seconds", seconds <= expected.seconds, detail)
 

@@ -126,6 +126,25 @@ class Rubric(Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("`rubric` is empty; say when an answer passes")
 
 
+class SimulatedUser(Struct, frozen=True, forbid_unknown_fields=True):
+    """A user whom a model plays.
+
+    goal   what the user wants, and what they know
+    model  the model that plays them
+    turns  how many messages they send at most
+    """
+
+    goal: str
+    model: str = ""
+    turns: int = 8
+
+    def __post_init__(self) -> None:
+        if not self.goal.strip():
+            raise ValueError("`goal` is empty; say what the user wants and knows")
+        if self.turns < 1:
+            raise ValueError("`turns` is at least 1")
+
+
 class CaseMessage(Struct, frozen=True, forbid_unknown_fields=True):
     """A message of the conversation that a case begins with."""
 
@@ -144,6 +163,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     input      the prompt; or `messages`, a conversation that ends with the user's message
     agent      `MODULE:NAME` or `FILE.py:NAME`: an `Agent`, or a function that returns one, of the workspace's path if it takes it
     assistant  the name of an installed assistant, in place of `agent`; `context` is what the conversation with it is about
+    user       a simulated user, who goes on with the conversation, and also begins it where there is no `input`
     workspace  a folder, relative to the dataset; each run gets a copy of it to work in
     approve    the tools, as globs, whose calls are approved where the policy asks; all others are denied
     expected   what is expected of the run
@@ -157,6 +177,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     agent: str = ""
     assistant: str = ""
     context: dict[str, Any] = {}
+    user: SimulatedUser | None = None
     workspace: str = ""
     approve: tuple[str, ...] = ()
     expected: Expectations = Expectations()
@@ -170,8 +191,9 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def _mistakes(self) -> Iterator[str]:
         if not self.name.strip():
             yield "`name` is empty"
-        if bool(self.input.strip()) == bool(self.messages):
-            yield "a case has either `input` or `messages`"
+        given = bool(self.input.strip()) + bool(self.messages)
+        if given > 1 or not (given or self.user):
+            yield "a case has either `input` or `messages`" + ("" if given else ", or a simulated `user` who begins")
         if self.messages and (self.messages[-1].role != "user" or not self.messages[-1].text.strip()):
             yield "the last of `messages` has to be the user's, with text"
         if self.agent and self.assistant:

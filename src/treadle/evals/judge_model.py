@@ -13,6 +13,7 @@ from treadle.engine.setup import Services
 from treadle.evals.checks import CaseRun
 from treadle.evals.dataset import Rubric
 from treadle.evals.results import CheckResult
+from treadle.evals.simulated_user import conversation_of
 from treadle.loop.state import replay
 from treadle.plugins.models import resolve_model
 
@@ -65,7 +66,7 @@ async def _ask(run: CaseRun, rubric: Rubric, fallback: Model | None, services: S
 
 def _prompt(run: CaseRun, rubric: Rubric) -> str:
     data: dict[str, Any] = {
-        "question": run.case.prompt,
+        **({"question": run.case.prompt} if run.case.user is None else {"conversation": conversation_of(run.result.entries)}),
         "calls": [{"tool": call.name, "arguments": call.requested} for call in run.calls],
         "answer": run.output,
     }

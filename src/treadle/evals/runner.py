@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession, caller_arguments, result_from_journal
-from treadle.core.entries import Entry, Finished
-from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.entries import Entry, Finished, Said
+from treadle.core.errors import RunNotFound, SettingsError, TreadleError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Answer, Approval, Approver, Services
@@ -51,7 +51,7 @@ class EvalOptions(Struct, frozen=True):
     model         the model in place of the agents' own; assistants need one
     instructions  the instructions in place of an agent's own; for an assistant they are added to its own
     policy        the policy in place of the agent's or the assistant's own
-    judge         the model that judges where a rubric names none
+    judge         the model that judges where a rubric names none, and plays simulated users
     repeat        how often each case is run
     parallel      how many runs there are at once
     home          where runs are kept; None keeps them in memory
@@ -266,15 +266,37 @@ class _CaseRunner:
     async def _run(self, case: Case, run_id: str, workspace: Path, services: Services, entries: list[Entry] | None) -> CaseRun:
         case = replace(case, context={**case.context, **self._context})
         async with self._open_agent(case, workspace) as (agent, how, session):
-            if entries is None:
-                before = () if session is None else await session.begin(run_id, case.prompt)
-                origin = {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
-                history = (*before, *case.history)
-                await agent.run(case.prompt, run_id=run_id, journal=services, history=history, origin=origin, **how)
-            elif not has_ended(entries):
+            if entries and not has_ended(entries):
                 await agent.resume(run_id, journal=services, **how)
-            result = result_from_journal(run_id, await self._read(run_id) or [])
+                entries = await self._read(run_id)
+            while (message := await self._next_message(case, run_id, entries or [], services)) is not None:
+                first: dict[str, Any] = {} if entries else await self._begin(case, run_id, message, session)
+                await agent.run(message, run_id=run_id, journal=services, **first, **how)
+                entries = await self._read(run_id)
+            if not entries:
+                raise TreadleError("The simulated user has said nothing.")
+            result = result_from_journal(run_id, entries)
             return CaseRun(case, result, workspace, None if session is None else await session.reply(result))
+
+    async def _begin(self, case: Case, run_id: str, message: str, session: AssistantSession | None) -> dict[str, Any]:
+        """Return what the first turn of a run gets besides."""
+        before = () if session is None else await session.begin(run_id, message)
+        origin = {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
+        return {"history": (*before, *case.history), "origin": origin}
+
+    async def _next_message(self, case: Case, run_id: str, entries: list[Entry], services: Services) -> str | None:
+        """Return the user's next message in the run of a case; None if the conversation is over."""
+        turns = sum(isinstance(entry, Said) for entry in entries)
+        if not turns and case.prompt:
+            return case.prompt
+        finished = entries[-1] if entries else None
+        if case.user is None or turns >= case.user.turns or (isinstance(finished, Finished) and finished.resumable):
+            return None
+        from treadle.evals.simulated_user import conversation_of, simulated_run_id, write_message  # few cases have one
+
+        message_id, model = simulated_run_id(run_id, turns + 1), self.options.judge or self.options.model
+        kept = await self._read(message_id)
+        return await write_message(case.user, conversation_of(entries), message_id, model, services, kept)
 
     @asynccontextmanager
     async def _open_agent(
