@@ -15,7 +15,7 @@ def eval_options(command: CommandParser) -> None:
 
 
 def _run_options(action: CommandParser) -> None:
-    action.add_argument("file", metavar="FILE", nargs="+", help="a dataset: .yaml, .json or .jsonl")
+    action.add_argument("file", metavar="FILE", nargs="+", help="a dataset: .yaml, .json, .jsonl, or FILE.py:NAME")
     group = action.add_argument_group("agent")
     _agent_options(group.add_argument)
     add_model_options(group.add_argument)
@@ -23,6 +23,8 @@ def _run_options(action: CommandParser) -> None:
     _change_options(group.add_argument)
     group.add_argument("--user", default="", help="the user on whose behalf to act")
     group = action.add_argument_group("runs")
+    words = "run each case under prompt injection: results of tools carry instructions to call another tool"
+    group.add_argument("--attack", action="store_true", help=words)
     group.add_argument("--repeat", type=integer_from(1), default=1, metavar="N", help="how often each case is run (default: 1)")
     group.add_argument("--parallel", type=integer_from(1), default=4, metavar="N", help="how many runs at once (default: 4)")
     group.add_argument("--resume", action="store_true", help="go on with the last evaluation of these cases, where it was killed")

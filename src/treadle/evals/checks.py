@@ -143,31 +143,36 @@ def _check_end(result: RunResult[Any], expected: Expectations) -> CheckResult:
 
 
 def _check_calls(calls: Sequence[CallRecord], expected: Expectations) -> Iterator[CheckResult]:
-    wanted = [_to_expected(each) for each in expected.calls]
+    wanted = [to_expected_call(each) for each in expected.calls]
     matches = [[number for number, call in enumerate(calls) if _is_match(each, call)] for each in wanted]
     taken = _match_in_order(matches) if expected.in_order else _match_any_order(matches)
     for each, number, found in zip(wanted, taken, matches, strict=True):
         why = "" if number is not None else "it was made, but not in this order" if found else "there is no such call"
-        yield CheckResult("call", describe_expected(each), not why, f"{why}; calls: {_describe_calls(calls)}" if why else "")
+        yield CheckResult("call", describe_expected(each), not why, f"{why}; calls: {describe_calls(calls)}" if why else "")
     if expected.only:
         more = [call for number, call in enumerate(calls) if number not in taken and not call.within]
-        yield CheckResult("call", "no other calls", not more, f"there are: {_describe_calls(more)}" if more else "")
-    for each in map(_to_expected, expected.forbidden):
-        requested = [call for call in calls if _fits(each, call)]
-        detail = f"it was requested: {_describe_calls(requested)}" if requested else ""
+        yield CheckResult("call", "no other calls", not more, f"there are: {describe_calls(more)}" if more else "")
+    for each in map(to_expected_call, expected.forbidden):
+        requested = [call for call in calls if fits(each, call)]
+        detail = f"it was requested: {describe_calls(requested)}" if requested else ""
         yield CheckResult("forbidden", describe_expected(each), not requested, detail)
 
 
-def _to_expected(value: str | ExpectedCall) -> ExpectedCall:
+def to_expected_call(value: str | ExpectedCall) -> ExpectedCall:
+    """Return an expected call; a text is the name of its tool."""
     return ExpectedCall(value) if isinstance(value, str) else value
 
 
 def _is_match(expected: ExpectedCall, call: CallRecord) -> bool:
-    ran = call.result is not None and call.problem in RAN
-    return _fits(expected, call) and (ran if expected.verdict is None else True)
+    return fits(expected, call) and (has_run(call) if expected.verdict is None else True)
 
 
-def _fits(expected: ExpectedCall, call: CallRecord) -> bool:
+def has_run(call: CallRecord) -> bool:
+    """Return whether a call was carried out, with whatever outcome."""
+    return call.result is not None and call.problem in RAN
+
+
+def fits(expected: ExpectedCall, call: CallRecord) -> bool:
     """Return whether a call is as described, whether it ran or not."""
     return (
         bool(compile_glob(expected.tool)(call.name))
@@ -230,7 +235,8 @@ def describe_expected(expected: ExpectedCall) -> str:
     return f"{expected.tool}({', '.join(given)})" if given else expected.tool
 
 
-def _describe_calls(calls: Sequence[CallRecord]) -> str:
+def describe_calls(calls: Sequence[CallRecord]) -> str:
+    """Return calls as text, for messages."""
     described = [
         f"{call.name}({shorten_json_text(', '.join([f'{name}={value!r}' for name, value in call.requested.items()]))})"
         + (f" ({call.problem})" if call.problem else "")

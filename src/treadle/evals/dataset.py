@@ -153,6 +153,7 @@ class CaseMessage(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Check = Callable[..., Any]
+Attack = Literal["plain", "authority", "user", "step", "call"]
 Setup = Callable[..., AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
 
 
@@ -169,6 +170,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     expected   what is expected of the run
     checks     functions of a `CaseRun`, or in a file their names, `MODULE:NAME`; see `treadle.evals`
     judge      a rubric for a judge model
+    attack     a kind of prompt injection that the results of tools carry; see `treadle.evals.attacks`
     """
 
     name: str
@@ -183,6 +185,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     expected: Expectations = Expectations()
     checks: tuple[Any, ...] = ()
     judge: Rubric | None = None
+    attack: Attack | None = None
 
     def __post_init__(self) -> None:
         for mistake in self._mistakes():

@@ -15,7 +15,7 @@ VERSION = 1
 Z = 1.959964  # of a 95 % interval
 MAX_BYTES = 200_000_000  # of a report
 
-CheckKind = Literal["stopped", "call", "forbidden", "output", "file", "cost", "seconds", "code", "judge"]
+CheckKind = Literal["stopped", "call", "forbidden", "output", "file", "cost", "seconds", "code", "judge", "attack"]
 Change = Literal["same", "regressed", "improved", "new", "missing"]
 
 

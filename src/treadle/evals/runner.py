@@ -22,6 +22,7 @@ from treadle.core.errors import RunNotFound, SettingsError, TreadleError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Answer, Approval, Approver, Services
+from treadle.evals.attacks import InjectedToolset, check_attack
 from treadle.evals.checks import CaseRun, check_by_code, check_run, make_attempt
 from treadle.evals.dataset import Case, Dataset, load_dataset
 from treadle.evals.results import Attempt, CaseResult, CheckResult, EvalReport
@@ -232,7 +233,12 @@ class _CaseRunner:
             await asyncio.to_thread(self._make_workspace, case, workspace)
         try:
             run = await self._run(case, run_id, workspace, services, entries)
-            checks = [*check_run(run), *await check_by_code(run, self._dataset.folder), *await self._judge(run, services)]
+            checks = [
+                *check_run(run),
+                *check_attack(run),
+                *await check_by_code(run, self._dataset.folder),
+                *await self._judge(run, services),
+            ]
         except SettingsError:
             raise  # of the dataset, the agent or the machine: no case would go on
         except Exception as error:  # noqa: BLE001 - an agent's own code may raise anything, and the other cases go on
@@ -265,7 +271,9 @@ class _CaseRunner:
 
     async def _run(self, case: Case, run_id: str, workspace: Path, services: Services, entries: list[Entry] | None) -> CaseRun:
         case = replace(case, context={**case.context, **self._context})
-        async with self._open_agent(case, workspace) as (agent, how, session):
+        async with self._open_agent(case, workspace) as (agent, how, session), AsyncExitStack() as stack:
+            if case.attack is not None:
+                stack.enter_context(agent.override(tools=(), toolsets=[InjectedToolset(agent.setup.toolset, case)]))
             if entries and not has_ended(entries):
                 await agent.resume(run_id, journal=services, **how)
                 entries = await self._read(run_id)

@@ -50,6 +50,10 @@ async def _evaluate(args: argparse.Namespace, screen: Screen) -> int:
     if args.agent and args.assistant:
         raise SettingsError("--agent and --assistant both say who is evaluated: leave one out.")
     datasets = [load_dataset(path) for path in args.file]
+    if args.attack:
+        from treadle.evals.attacks import attack_cases
+
+        datasets = [replace(dataset, cases=attack_cases(dataset.cases)) for dataset in datasets]
     baseline = load_report(args.baseline) if args.baseline else None
     options = await _make_options(args, datasets)
     evaluation, folder = _choose_evaluation(args, datasets, options, screen)
