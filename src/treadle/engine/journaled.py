@@ -45,6 +45,7 @@ class JournaledRun:
         self.differs_from_journal = False  # where the journal has an entry without the secrets that the model reads
         self.began: dict[str, float] = {}  # when each call began that is being carried out here
         self._expire = expire
+        self._journal = services.journal
         self._unsafe: list[Awaitable[Any]] = []
 
     def now(self) -> float:
@@ -61,11 +62,12 @@ class JournaledRun:
         """Record an entry; `written` is stored in its place if given. Safe on disk after `flush`."""
         position = len(self.entries)
         self.state = apply_entry(self.state, entry)
-        self.differs_from_journal |= written is not None and written is not entry
-        entry = written or entry
+        if written is not None and written is not entry:
+            self.differs_from_journal = True
+            entry = written
         self.entries.append(entry)
-        if self.services.journal is not None:
-            self._track_write(append_entries(self.services.journal, self.redactor, self.id, position, (entry,)))
+        if self._journal is not None:
+            self._track_write(append_entries(self._journal, self.redactor, self.id, position, (entry,)))
 
     def audit(self, record: AuditRecord) -> None:
         """Add a record to the audit."""

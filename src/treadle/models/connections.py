@@ -9,13 +9,14 @@ import asyncio
 import warnings
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
 from treadle.core.errors import ModelError
+from treadle.models.complete_response import read_complete_response
 from treadle.models.server_errors import ServerIdentity, broken_reply_error, no_answer_error, unreachable_error
 
 if TYPE_CHECKING:
@@ -143,9 +144,27 @@ async def _close_with_loop(hub: ConnectionPool) -> AsyncGenerator[None, None]:
 @cache
 def _connector_class() -> "type[TCPConnector]":
     from aiohttp import TCPConnector
+    from aiohttp.client_proto import ResponseHandler
+
+    class ModelProtocol(ResponseHandler):
+        """Reads a response that arrives complete by itself; everything else goes to the parser."""
+
+        awaits_response = False  # and nothing of it has come
+
+        def data_received(self, data: bytes) -> None:
+            complete = read_complete_response(data) if self.awaits_response else None
+            self.awaits_response = False
+            if complete is None:
+                super().data_received(data)
+            else:
+                self.feed_data(cast("tuple[RawResponseMessage, StreamReader]", complete))
 
     class QuietConnector(TCPConnector):
         """Says nothing where a loop was dropped without being ended; the sockets close all the same."""
+
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self._factory = partial(ModelProtocol, loop=self._loop)
 
         def __del__(self, _warnings: object = None) -> None: ...
 
@@ -304,9 +323,9 @@ class HttpExchange:
 
     async def rest(self, most: int | None = None) -> bytes:
         """Return the rest of the body, or about the first `most` bytes of it."""
-        pieces: list[bytes] = []
-        size = 0
-        while (most is None or size < most) and (piece := await self.some()):
+        body = await self.some()
+        pieces, size = [body], len(body)
+        while not self._payload.at_eof() and (most is None or size < most) and (piece := await self.some()):
             pieces.append(piece)
             size += len(piece)
         return b"".join(pieces)
@@ -364,7 +383,9 @@ async def _send(
     wait = ReadTimer(transport)
     route.hub.watch(wait)
     try:
-        protocol.set_response_params(read_until_eof=True)
+        if not kept:  # a parser serves all responses of its connection, one after the other
+            protocol.set_response_params(read_until_eof=True)
+        protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
         transport.write(request)
         wait.begin(route.timeouts.first_byte)
         head, payload = await protocol.read()
