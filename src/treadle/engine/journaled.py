@@ -33,6 +33,20 @@ def append_entries(journal: Journal, redactor: Redactor, run_id: str, position: 
 class JournaledRun:
     """One run. Neither a model nor tools are needed to read it, or to record a person's answers."""
 
+    __slots__ = (
+        "_expire",
+        "_journal",
+        "_unsafe",
+        "began",
+        "differs_from_journal",
+        "entries",
+        "id",
+        "redactor",
+        "services",
+        "state",
+        "user",
+    )
+
     def __init__(
         self, run_id: str, services: Services, user: str = "", redactor: Redactor | None = None, expire: float = APPROVALS_EXPIRE
     ) -> None:

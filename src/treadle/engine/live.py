@@ -39,6 +39,34 @@ _PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
 class LiveRun(JournaledRun):
     """One active run."""
 
+    __slots__ = (
+        "_bench",
+        "_earlier_tools",
+        "_tracing",
+        "background",
+        "base",
+        "call_ids",
+        "caller",
+        "catalog",
+        "checked_prefix",
+        "context_text",
+        "flying",
+        "gate",
+        "inner_counts",
+        "instructions",
+        "is_root",
+        "meter",
+        "offered",
+        "path",
+        "setup",
+        "steered",
+        "stopping",
+        "suspended",
+        "toolset",
+        "trace",
+        "watched",
+    )
+
     def __init__(
         self,
         run_id: str,

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 _BEGIN = b"HTTP/1.1 200 "
 _END = b"\r\n\r\n"
-_FIELD = re.compile(r"\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)")
+_FIELD = re.compile(r"\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)(?=\r\n|\Z)")
 _BEYOND = frozenset(("transfer-encoding", "content-encoding", "upgrade"))  # fields of a response that is more than its bytes
 
 
@@ -46,7 +46,7 @@ def read_complete_response(data: bytes) -> tuple[CompleteHead, CompleteBody] | N
     head = data[:end].decode("utf-8", "surrogateescape")
     found = _FIELD.findall(head)
     headers = {name.lower(): value.strip() for name, value in found}
-    if len(found) != head.count("\r\n") or len(headers) != len(found):  # a folded or malformed field, or one that comes twice
+    if len(found) != head.count("\n") or len(headers) != len(found):  # a folded or malformed field, or one that comes twice
         return None
     length = headers.get("content-length", "")
     if not (length.isascii() and length.isdigit()) or int(length) != len(data) - end - len(_END):

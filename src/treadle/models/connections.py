@@ -361,7 +361,7 @@ class _ConnectionDropped(Exception):
     """Raised where the server closed a kept connection instead of responding."""
 
 
-async def send_request(route: ServerRoute, server: ServerIdentity, request: bytes) -> HttpExchange:
+async def send_request(route: ServerRoute, server: ServerIdentity, head: bytes, body: bytes = b"") -> HttpExchange:
     """Send a request; return the response as soon as its head is complete. The caller has to `release` it.
 
     Some servers close connections they promised to keep. What was sent on one of those has most likely not been read, and is sent
@@ -370,14 +370,14 @@ async def send_request(route: ServerRoute, server: ServerIdentity, request: byte
     kept = route.take()
     if kept is not None:
         try:
-            return await _send(route, server, kept, request, kept=True)
+            return await _send(route, server, kept, head, body, kept=True)
         except _ConnectionDropped:
             pass
-    return await _send(route, server, await _connect(route, server), request, kept=False)
+    return await _send(route, server, await _connect(route, server), head, body, kept=False)
 
 
 async def _send(
-    route: ServerRoute, server: ServerIdentity, connection: "Connection", request: bytes, *, kept: bool
+    route: ServerRoute, server: ServerIdentity, connection: "Connection", request_head: bytes, body: bytes, *, kept: bool
 ) -> HttpExchange:
     protocol, transport = _endpoints_of(connection, server)
     wait = ReadTimer(transport)
@@ -386,7 +386,7 @@ async def _send(
         if not kept:  # a parser serves all responses of its connection, one after the other
             protocol.set_response_params(read_until_eof=True)
         protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
-        transport.write(request)
+        transport.writelines((request_head, body) if body else (request_head,))  # no copy of it stays while the model works
         wait.begin(route.timeouts.first_byte)
         head, payload = await protocol.read()
         while head.code < 200:  # 1xx announces the answer
