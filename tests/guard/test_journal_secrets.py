@@ -12,7 +12,7 @@ from guard.planted import BY_LOOKS, MIXED
 from treadle.core.calls import Allow, Call, Deny, Result, Written
 from treadle.core.entries import Approved, Called, Finished, Judged, Opened, Replied, Returned, Said, encode
 from treadle.core.messages import Message, Text, Thinking
-from treadle.guard.journal_secrets import holds_secret, mask_call, mask_entry
+from treadle.guard.journal_secrets import hold_secrets, holds_secret, mask_call, mask_entry
 from treadle.guard.redaction import OWN_NAMES, Redactor, collect_texts
 from treadle.guard.secret_names import classify_name
 
@@ -134,3 +134,17 @@ def test_texts_are_gathered_from_tuples_and_from_names_that_are_no_texts():
 def test_a_line_that_is_no_entry_is_looked_at_too(line):
     assert holds_secret(line.replace("{}", SECRET).encode(), PLAIN)
     assert not holds_secret(line.replace("{}", "plain").encode(), PLAIN)
+
+
+def test_lines_that_are_written_together_are_looked_at_together():
+    plain, secret = encode(Said(text="plain")), encode(Said(text=SECRET))
+    assert hold_secrets([plain, secret, b"no JSON", plain], PLAIN) == [False, True, False, False]
+    assert hold_secrets([plain, plain], PLAIN) == [False, False]
+    assert hold_secrets([], PLAIN) == []
+
+
+def test_a_value_beside_a_name_is_named_and_a_value_alone_is_not():
+    assert collect_texts({"value": 1.5, "factor": 2}, ())[1] is False
+    assert collect_texts({"key": "API_KEY", "value": "x"}, ())[1] is True
+    assert collect_texts({"name": "API_KEY", "value": "x"}, ())[1] is True
+    assert collect_texts({"name": "x"}, (("pin",),))[1] is False

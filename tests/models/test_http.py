@@ -525,3 +525,16 @@ def test_a_model_reports_to_whoever_asked_for_it():
         model = OpenAI("m", base_url=f"{server.url}/v1")
         assert text_in(ask(model, replace(request("Hi"), progress=reported.append))) == "one two"
     assert reported[0].stage == "writing"
+
+
+def test_a_connection_serves_complete_streamed_and_divided_responses_in_turn():
+    body = b'{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}'
+    sent = [raw(body, content_type="application/json"), "hello", raw(body[:9], body[9:], content_type="application/json"), "bye"]
+    with WireServer(sent) as server:
+
+        async def four():
+            model = wire.model(server, "openai", stream=False)
+            return [text_in(await collect(model, request())) for _ in sent]
+
+        assert asyncio.run(four()) == ["hi", "hello", "hi", "bye"]
+        assert [received.connection for received in server.requests] == [1, 1, 1, 1]

@@ -129,3 +129,11 @@ def test_a_secret_that_cannot_be_encrypted_is_not_written(place):
 def test_the_library_is_imported_with_the_first_secret():
     code = "import sys, treadle.stores.encryption; sys.exit('cryptography' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_of_lines_that_are_stored_together_only_those_with_a_secret_are_encrypted(tmp_path):
+    cipher, plain = Cipher(tmp_path), b'{"v":1,"kind":"said","text":"plain"}'
+    first, second = cipher.safe_lines([plain, LINE], "r1")
+    assert first == plain
+    assert second.startswith(BEGIN)
+    assert cipher.read(second, "r1") == LINE

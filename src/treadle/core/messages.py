@@ -116,21 +116,21 @@ def text_of(parts: Iterable[object]) -> str:
 
 def message_size(message: Message) -> int:
     """Return roughly how many characters a model has to read for this message."""
-    return sum(_part_size(part) for part in message.parts)
+    return sum([_part_size(part) for part in message.parts])
 
 
 def _part_size(part: Part) -> int:
-    match part:
+    match part:  # the commonest first
+        case Result():
+            return len(part.content) + len(part.note) + MEDIA_SIZE * len(part.media)
+        case Call():
+            return len(part.name) + len(str(part.arguments))
         case Text() | Quote() | Thinking() | Summary():
             return len(part.text)
         case Opaque():
             return len(part.json)
         case Media():
             return part.size if part.is_text else MEDIA_SIZE
-        case Result():
-            return len(part.content) + len(part.note) + MEDIA_SIZE * len(part.media)
-        case Call():
-            return len(part.name) + len(str(part.arguments))
         case _:
             assert_never(part)
 
@@ -201,8 +201,8 @@ class History(Sequence[Message]):
 
     def retold(self, form: str, retell: Callable[[Message], Message]) -> "History":
         """Return this history with each message converted. Each message is converted only once."""
-        count, told = self._shared.retold.get(form, (0, History()))
-        if count > self._length:
+        count, told = self._shared.retold.get(form, (0, None))
+        if told is None or count > self._length:
             count, told = 0, History()
         told = told.plus(*map(retell, self._shared.messages[count : self._length]))
         self._shared.retold[form] = (self._length, told)

@@ -116,7 +116,9 @@ class Tool(Struct, frozen=True):
 
     def variants(self) -> tuple["Tool", ...]:
         """Return the tool as its calls may use it, once for each effect that one of them can have."""
-        return tuple([self._acting(effect) for effect in dict.fromkeys(self.effects.values())]) or (self,)
+        if not self.effects:
+            return (self,)
+        return tuple([self._acting(effect) for effect in dict.fromkeys(self.effects.values())])
 
     def _acting(self, effect: Effect) -> "Tool":
         if effect == "read":

@@ -94,6 +94,10 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
 
 
 def _report_changed_prefix(run: LiveRun, listener: "Listener") -> None:
+    prefix = (run.setup, run.instructions, run.catalog, run.offered, run.state.history[0] if run.state.history else None)
+    if prefix == run.checked_prefix:  # the same objects as before, nearly always
+        return
+    run.checked_prefix = prefix
     from treadle.engine.request_prefix import prefixes  # programs that only define an agent don't need it
 
     changes = prefixes.check(run)
@@ -332,7 +336,7 @@ class Listener:
         self._end_text()
         run = self._run
         call_id = self._ids.pop(written.id, None) or run.fresh_id(written.id)
-        self._parts.append(replace(written, id=call_id))
+        self._parts.append(written if call_id == written.id else replace(written, id=call_id))
         self._calls += 1
         if self._flush is None and run.setup.model.traits.streams and not self._step.last:
             self._flush = asyncio.get_running_loop().call_soon(self._at_pause)

@@ -9,6 +9,8 @@ from treadle.core.tool import Tool
 from treadle.guard.policy import digest_arguments
 from treadle.tools.validate import Validator
 
+_OWN = "treadle"  # the toolset of the engine's own tools
+
 READ_RESULT = Tool(
     ToolSpec(
         "read_result",
@@ -26,7 +28,7 @@ READ_RESULT = Tool(
     ),
     effect="read",
     retry="read",
-    toolset="treadle",
+    toolset=_OWN,
 )
 
 FIND_TOOLS = Tool(
@@ -42,7 +44,7 @@ FIND_TOOLS = Tool(
     ),
     effect="read",
     retry="read",
-    toolset="treadle",
+    toolset=_OWN,
 )
 
 SEARCH_CONVERSATION = Tool(
@@ -58,7 +60,7 @@ SEARCH_CONVERSATION = Tool(
     ),
     effect="read",
     retry="read",
-    toolset="treadle",
+    toolset=_OWN,
 )
 
 BACKGROUND_RESULT = Tool(
@@ -74,7 +76,7 @@ BACKGROUND_RESULT = Tool(
     ),
     effect="read",
     retry="read",
-    toolset="treadle",
+    toolset=_OWN,
 )
 
 CONTINUE_CALL = Tool(
@@ -93,7 +95,7 @@ CONTINUE_CALL = Tool(
     ),
     effect="read",
     retry="read",
-    toolset="treadle",
+    toolset=_OWN,
 )
 
 OWN_TOOLS = (READ_RESULT, FIND_TOOLS, SEARCH_CONVERSATION, BACKGROUND_RESULT, CONTINUE_CALL)
@@ -119,7 +121,7 @@ class Catalog:
 
     def is_own(self, tool: Tool) -> bool:
         """Return whether the engine itself executes this tool."""
-        return any(tool is own for own in OWN_TOOLS)
+        return tool.toolset == _OWN and any(tool is own for own in OWN_TOOLS)
 
     def find(self, name: str) -> Tool | None:
         """Return a tool by its name, also one that isn't offered any more: an earlier call may still need it."""

@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from os import urandom
 from typing import Any, Literal
 
-from msgspec.structs import replace
-
 from treadle.core.calls import Call, Written
 from treadle.core.entries import Entry, Finished, Opened, Replied, Resumed, Said
 from treadle.core.errors import RunNotFound, RunTaken, SettingsError
@@ -181,7 +179,7 @@ class Engine:
         if run is None:
             raise RunNotFound(f"Run {run_id} isn't under way in this process.")
         watch = Watch(run_id=run_id)
-        run.caller = replace(run.caller, watchers=(*run.caller.watchers, watch))
+        run.add_watcher(watch)
         return watch
 
     # approvals

@@ -33,6 +33,20 @@ def append_entries(journal: Journal, redactor: Redactor, run_id: str, position: 
 class JournaledRun:
     """One run. Neither a model nor tools are needed to read it, or to record a person's answers."""
 
+    __slots__ = (
+        "_expire",
+        "_journal",
+        "_unsafe",
+        "began",
+        "differs_from_journal",
+        "entries",
+        "id",
+        "redactor",
+        "services",
+        "state",
+        "user",
+    )
+
     def __init__(
         self, run_id: str, services: Services, user: str = "", redactor: Redactor | None = None, expire: float = APPROVALS_EXPIRE
     ) -> None:
@@ -45,6 +59,7 @@ class JournaledRun:
         self.differs_from_journal = False  # where the journal has an entry without the secrets that the model reads
         self.began: dict[str, float] = {}  # when each call began that is being carried out here
         self._expire = expire
+        self._journal = services.journal
         self._unsafe: list[Awaitable[Any]] = []
 
     def now(self) -> float:
@@ -61,11 +76,12 @@ class JournaledRun:
         """Record an entry; `written` is stored in its place if given. Safe on disk after `flush`."""
         position = len(self.entries)
         self.state = apply_entry(self.state, entry)
-        self.differs_from_journal |= written is not None and written is not entry
-        entry = written or entry
+        if written is not None and written is not entry:
+            self.differs_from_journal = True
+            entry = written
         self.entries.append(entry)
-        if self.services.journal is not None:
-            self._track_write(append_entries(self.services.journal, self.redactor, self.id, position, (entry,)))
+        if self._journal is not None:
+            self._track_write(append_entries(self._journal, self.redactor, self.id, position, (entry,)))
 
     def audit(self, record: AuditRecord) -> None:
         """Add a record to the audit."""

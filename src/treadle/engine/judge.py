@@ -77,7 +77,7 @@ def judge_call(call: Call, bench: JudgeContext, state: RunState, at: float, mend
         note = f"[You have made this very call {times} times with the same result. Use what you have, or try something else.]"
     elif futile >= bench.limits.futile_at:
         note = f"[The last {futile} calls of {call.name} all brought the same. Try another way, or answer with what you have.]"
-    return replace(_apply_policy(call, tool, bench), mended=mended, note=note, at=at)
+    return _apply_policy(call, tool, bench, mended, note, at)
 
 
 def _futile_calls(state: RunState, tool: Tool) -> int:
@@ -86,15 +86,15 @@ def _futile_calls(state: RunState, tool: Tool) -> int:
     return streak.count if streak is not None and (streak.failed or tool.effect == "read") else 0
 
 
-def _apply_policy(call: Call, tool: Tool, bench: JudgeContext) -> Judged:
+def _apply_policy(call: Call, tool: Tool, bench: JudgeContext, mended: str, note: str, at: float) -> Judged:
     """Judge a call by the policy, and by what people have allowed. What contains a secret is never remembered."""
     verdict = bench.policy.judge(call, tool, bench.situation)
     if isinstance(verdict, Allow) or bench.redactor.finds(call.arguments):
-        return Judged(call=call, verdict=verdict)
+        return Judged(call=call, verdict=verdict, mended=mended, note=note, at=at)
     from treadle.guard.grants import apply_grants  # only where a person would be asked
 
     judged = apply_grants(verdict, bench.policy, bench.grants, call, tool, bench.situation, bench.agent)
-    return Judged(call=call, verdict=judged.verdict, grant=judged.grant, terms=judged.terms)
+    return Judged(call=call, verdict=judged.verdict, mended=mended, note=note, grant=judged.grant, terms=judged.terms, at=at)
 
 
 def _ordinal(number: int) -> str:

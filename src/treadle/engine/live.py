@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Verdict, WaitRequest
 from treadle.core.context import RunContext
 from treadle.core.events import Event, PathStep
-from treadle.core.seams import Situation, Toolset
+from treadle.core.seams import Situation, Toolset, Watcher
 from treadle.core.tool import Tool
 from treadle.engine.catalog import Catalog
 from treadle.engine.journaled import JournaledRun
@@ -39,6 +39,34 @@ _PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
 class LiveRun(JournaledRun):
     """One active run."""
 
+    __slots__ = (
+        "_bench",
+        "_earlier_tools",
+        "_tracing",
+        "background",
+        "base",
+        "call_ids",
+        "caller",
+        "catalog",
+        "checked_prefix",
+        "context_text",
+        "flying",
+        "gate",
+        "inner_counts",
+        "instructions",
+        "is_root",
+        "meter",
+        "offered",
+        "path",
+        "setup",
+        "steered",
+        "stopping",
+        "suspended",
+        "toolset",
+        "trace",
+        "watched",
+    )
+
     def __init__(
         self,
         run_id: str,
@@ -52,6 +80,7 @@ class LiveRun(JournaledRun):
         super().__init__(run_id, services, caller.user, _make_redactor(setup, caller), setup.approvals_expire)
         self.setup = setup
         self.caller = caller
+        self.watched = bool(caller.watchers)  # whether there are any
         self.catalog = catalog
         self.meter = meter or Meter(setup.terms.limits)
         self.is_root = meter is None
@@ -70,6 +99,7 @@ class LiveRun(JournaledRun):
         self.toolset = setup.toolset  # of this run
         self.base = catalog  # with all of its tools, prepared for no request
         self.offered = self._select_offered()
+        self.checked_prefix: tuple[object, ...] = ()  # what the last request began with
         self._earlier_tools: dict[str, Tool] = {}  # of agents that handed the run off
         self._bench: JudgeContext | None = None
         self._tracing: OriginTracker | None = None
@@ -103,10 +133,10 @@ class LiveRun(JournaledRun):
             if pause is not None:
                 await pause(self, request)
 
-    @property
-    def watched(self) -> bool:
-        """Whether there are any watchers."""
-        return bool(self.caller.watchers)
+    def add_watcher(self, watcher: Watcher) -> None:
+        """Add a watcher."""
+        self.caller = replace(self.caller, watchers=(*self.caller.watchers, watcher))
+        self.watched = True
 
     def shown_call(self, call: Call) -> Call:
         """Return a call with its secrets redacted."""

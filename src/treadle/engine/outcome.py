@@ -25,7 +25,7 @@ from treadle.engine.setup import Approval, Output
 from treadle.engine.tool_offer import find_tools
 from treadle.guard.log_filter import log
 from treadle.loop.retry import call_retry_policy
-from treadle.tools.text import to_data
+from treadle.tools.text import to_data, to_text
 
 GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
@@ -97,7 +97,10 @@ async def run_call(
         if tool.cache and tool.effect == "read":
             kept, reused = await fetch_cached(run, tool, call, lambda: _cacheable_content(run, tool, call, context, left))
             return await _limit_size(run, tool, call, unpack_content(kept), reused=reused, whole=whole)
-        value = await _run_with_effects(run, tool, call, context, left)
+        if tool.effect == "read":
+            value = await _call_tool(run, tool, call, context, left)
+        else:
+            value = await _run_with_effects(run, tool, call, context, left)
     except (Suspended, DeferredResult, asyncio.CancelledError):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
@@ -107,12 +110,11 @@ async def run_call(
 
 
 async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
-    """Return the value of a call; one with an effect invalidates the cache, also if it failed: it may have had some."""
+    """Return the value of a call with an effect. It invalidates the cache, also if it failed: it may have had some."""
     try:
         return await _call_tool(run, tool, call, context, left)
     finally:
-        if tool.effect != "read":
-            await invalidate_after(run, tool)
+        await invalidate_after(run, tool)
 
 
 async def value_to_outcome(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> CallOutcome:
@@ -121,7 +123,7 @@ async def value_to_outcome(run: LiveRun, tool: Tool, call: Call, value: Any, *, 
         return _transfer_outcome(run, call, value)
     if isinstance(value, NestedResult):
         return await _nested_outcome(run, tool, call, value, whole=whole)
-    content = await store_value(value, run.services.blobs)
+    content = ToolContent(to_text(value)) if isinstance(value, str) else await store_value(value, run.services.blobs)
     return await _limit_size(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
 
 
@@ -145,9 +147,10 @@ async def _nested_outcome(run: LiveRun, tool: Tool, call: Call, value: NestedRes
 
 def _redact(run: LiveRun, content: ToolContent) -> ToolContent:
     """Return the content without secrets; the name of an image could contain one too."""
-    named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media])
+    text = run.redactor.text(content.text)
     data = None if content.data is None else run.redactor.value(content.data)
-    return replace(content, text=run.redactor.text(content.text), media=named, data=data)
+    named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media]) if content.media else ()
+    return replace(content, text=text, media=named, data=data)
 
 
 class _CallTimeout(Exception):
@@ -159,15 +162,13 @@ class _CallTimeout(Exception):
 
 
 async def _call_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
-    value = await _call_in_time(run, tool, call, context, left)
+    value = await (run.toolset.call(call, context) if left is None else _call_in_time(run, tool, call, context, left))
     if isinstance(value, WaitRequest):
         raise DeferredResult(value)
     return value
 
 
-async def _call_in_time(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
-    if left is None:
-        return await run.toolset.call(call, context)
+async def _call_in_time(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float) -> Any:
     task = asyncio.ensure_future(run.toolset.call(call, context))
     try:
         done, _ = await asyncio.wait([task], timeout=left)

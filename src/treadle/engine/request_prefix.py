@@ -25,7 +25,7 @@ class SentPrefix(Struct):
     instructions: str
     tools: tuple[ToolSpec, ...]
     summary: Summary | None
-    reported: set[str] = set()
+    reported: frozenset[str] = frozenset()
 
 
 class PrefixMonitor:
@@ -46,14 +46,14 @@ class PrefixMonitor:
             return ""
         changes: list[str] = []
         if now.instructions != last.instructions and "instructions" not in last.reported:
-            last.reported.add("instructions")
+            last.reported |= {"instructions"}
             excerpt = run.redactor.text(_excerpt_at_change(last.instructions, now.instructions))
             changes.append(
                 f"The instructions have changed since the last request, at «{excerpt}». {_CONSEQUENCE}"
                 " What changes, such as the time, is better in a message or in a tool's result."
             )
         if now.tools != last.tools and "tools" not in last.reported:
-            last.reported.add("tools")
+            last.reported |= {"tools"}
             changes.append(
                 f"The tools have changed since the last request: {_describe_tools(last.tools, now.tools)}. {_CONSEQUENCE}"
             )

@@ -5,6 +5,7 @@ names. So it is parsed as well as scanned. The stores decide what to do with a l
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -18,11 +19,22 @@ _decode = msgspec.json.Decoder().decode
 
 def holds_secret(line: bytes, redactor: Redactor) -> bool:
     """Return whether a line of JSON, or of attempted JSON, contains a secret."""
+    return redactor.finds(_read_line(line))
+
+
+def hold_secrets(lines: Sequence[bytes], redactor: Redactor) -> list[bool]:
+    """Return of each line whether it contains a secret. All are scanned at once; few lines contain one."""
+    values = [_read_line(line) for line in lines]
+    return [redactor.finds(value) for value in values] if redactor.may_find(values) else [False] * len(lines)
+
+
+def _read_line(line: bytes) -> Any:
+    """Return what a line says: its entry with the arguments of the calls in it, or its text where it is no JSON."""
     try:
         entry = _decode(line)
     except (msgspec.DecodeError, UnicodeError):
-        return redactor.finds(line.decode(errors="replace"))
-    return redactor.finds([entry, *[meant for call in _find_written_calls(entry) for meant in _decode_variants(call["text"])]])
+        return line.decode(errors="replace")
+    return [entry, *[meant for call in _find_written_calls(entry) for meant in _decode_variants(call["text"])]]
 
 
 def mask_entry(entry: dict[str, Any], redactor: Redactor) -> dict[str, Any]:

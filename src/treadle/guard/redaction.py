@@ -21,6 +21,7 @@ from treadle.guard.secret_scanner import SecretScanner, format_mask, mask_secret
 MIN_KEY_LENGTH = 12  # no shorter name of a value is itself a secret
 _VALUES = (*get_args(Entry), Allow, Call, Message, Result, Text, Thinking, Usage, Written)
 _TAGS = ("kind", "part", "verdict")
+_TEXTLESS = frozenset((int, float, bool, type(None)))
 # What values in entries are called, as far as it doesn't stand for a secret: these needn't be looked at each time.
 OWN_NAMES = frozenset([name for kind in _VALUES for name in (*_TAGS, *kind.__struct_fields__) if not classify_name(name, ()).kind])
 
@@ -34,12 +35,17 @@ def collect_texts(value: Any, extra: ExtraNames) -> tuple[list[str], bool]:
         each = left.pop()
         if isinstance(each, str):
             texts.append(each)
+        elif type(each) in _TEXTLESS:
+            continue
         elif isinstance(each, dict):
             pairs = cast("dict[Any, Any]", each)
-            names = pairs.keys() if extra else pairs.keys() - OWN_NAMES
-            is_named = is_named or "value" in pairs or any(classify_name(str(name), extra).kind for name in names)
-            texts += [name for name in names if isinstance(name, str) and len(name) >= MIN_KEY_LENGTH]
             left += pairs.values()
+            is_named = is_named or ("value" in pairs and ("name" in pairs or "key" in pairs))
+            if OWN_NAMES.issuperset(pairs) and not extra:
+                continue
+            names = pairs.keys() if extra else pairs.keys() - OWN_NAMES
+            is_named = is_named or any(classify_name(str(name), extra).kind for name in names)
+            texts += [name for name in names if isinstance(name, str) and len(name) >= MIN_KEY_LENGTH]
         elif isinstance(each, list | tuple):
             items = cast("list[Any]", each)
             is_named = is_named or any(isinstance(item, str) and item.startswith("-") for item in items)
@@ -98,9 +104,13 @@ class Redactor:
 
     def finds(self, value: Any) -> bool:
         """Return whether a JSON value contains a secret."""
+        return self.may_find(value) and self._redact(value, 0) != value
+
+    def may_find(self, value: Any) -> bool:
+        """Return whether a JSON value may contain a secret: a fast look at all of its texts at once. False is certain."""
         texts, is_named = collect_texts(value, self._extra)
         joined = "\n".join(texts)
-        return (is_named or self.text(joined) != joined) and self._redact(value, 0) != value
+        return is_named or self.text(joined) != joined
 
     def _redact(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):

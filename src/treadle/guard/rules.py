@@ -147,12 +147,13 @@ class RulePolicy:
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         """Return the verdict on a call."""
         tool = tool.for_call(call.arguments)
-        objection = self.objection(call, tool, situation)
+        plan = self._plan(tool)
+        objection = _object_by_plan(plan, call, tool, situation)
         if objection is not None:
             return objection
         arguments, parameters = call.arguments, tool.spec.parameters
         verdict: Allow | None = None
-        for wanted, allowed, untrusted in self._plan(tool).allows:
+        for wanted, allowed, untrusted in plan.allows:
             if conditions_hold(wanted, arguments, parameters, doubtful=False):
                 if untrusted or not situation.tainted:
                     return allowed
@@ -162,17 +163,7 @@ class RulePolicy:
     def objection(self, call: Call, tool: Tool, situation: Situation) -> Ask | Deny | None:
         """Return what the deny and ask rules say of a call; None where none of them applies."""
         tool = tool.for_call(call.arguments)
-        plan = self._plan(tool)
-        if plan.barred is not None:
-            return plan.barred
-        arguments, parameters = call.arguments, tool.spec.parameters
-        for wanted, denied in plan.denies:
-            if conditions_hold(wanted, arguments, parameters, doubtful=True):
-                return denied
-        for wanted, question in plan.asks:
-            if conditions_hold(wanted, arguments, parameters, doubtful=True):
-                return ask_or_deny(question, situation)
-        return None
+        return _object_by_plan(self._plan(tool), call, tool, situation)
 
     def with_rules(self, rules: Iterable[Rule]) -> "RulePolicy":
         """Return these rules and more; lists of tools and the default stay."""
@@ -218,6 +209,19 @@ class RulePolicy:
         if self._allowed is not None and not any(matches(tool.name) for matches in self._allowed):
             return Deny("allowed_tools", f"{tool.name} isn't among the allowed tools.")
         return None
+
+
+def _object_by_plan(plan: _ToolRules, call: Call, tool: Tool, situation: Situation) -> Ask | Deny | None:
+    if plan.barred is not None:
+        return plan.barred
+    arguments, parameters = call.arguments, tool.spec.parameters
+    for wanted, denied in plan.denies:
+        if conditions_hold(wanted, arguments, parameters, doubtful=True):
+            return denied
+    for wanted, question in plan.asks:
+        if conditions_hold(wanted, arguments, parameters, doubtful=True):
+            return ask_or_deny(question, situation)
+    return None
 
 
 def ask_or_deny(question: Ask, situation: Situation) -> Ask | Deny:

@@ -50,7 +50,8 @@ def select_finders(text: str, assignments: Assignments, limit: int) -> list[Find
         return found
     forms = [form for form in (CURL_PASSWORD, PRIVATE_KEY) if form.triggers[0] in text]
     long = " ".join([word for word in text.split() if len(word) >= _SHORTEST])  # no other has a blank in it
-    forms += [form for letter, gates in _GATES if letter in long for trigger, form in gates if trigger in long]
+    if long:
+        forms += [form for letter, gates in _GATES if letter in long for trigger, form in gates if trigger in long]
     if long.count(".") > 1 and compile_pattern(DISCORD_GATE).search(long):
         forms.append(DISCORD)
     return [*found, *[partial(_find_format, form, text, limit) for form in dict.fromkeys(forms)]] if forms else found

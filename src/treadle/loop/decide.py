@@ -191,10 +191,10 @@ def decide_open_reply(state: RunState) -> Judge | CallTools | None:
 
 def _decide_calls(state: RunState) -> Step:
     """Settle what had begun in another process before anything else begins: what comes after it may need it."""
-    interrupted = tuple([call for call in state.calls if call.interrupted])
     begin = decide_open_reply(state)
     if isinstance(begin, Judge):
         return begin
+    interrupted = tuple([call for call in state.calls if call.interrupted])
     if begin is not None and any(call.unclear for call in state.calls):
         begin = None
     if interrupted:

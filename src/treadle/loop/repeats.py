@@ -63,7 +63,10 @@ def _extend_streaks(streaks: tuple[Streak, ...], tool: str, content: str, failed
 
 def find_streak(streaks: tuple[Streak, ...], tool: str) -> Streak | None:
     """Return the streak of a tool."""
-    return next((each for each in streaks if each.tool == tool), None)
+    for each in streaks:
+        if each.tool == tool:
+            return each
+    return None
 
 
 def count_repetition(trail: Trail, call: int) -> int:

@@ -48,6 +48,7 @@ from treadle.loop.repeats import Trail, extend_trail, fingerprint
 from treadle.loop.window import CHARACTERS_PER_TOKEN, compact_history, measure_density, shorten_results
 
 _canonical = msgspec.json.Encoder(order="deterministic")
+_NO_USAGE = Usage()
 
 
 class UnclearQuestion(Struct, frozen=True):
@@ -169,7 +170,7 @@ class RunState(Struct, frozen=True):
     @property
     def background(self) -> tuple[CallState, ...]:
         """The calls in the background that the model doesn't know the end of."""
-        return tuple([call for call in self.inner if call.background and not call.told])
+        return tuple([call for call in self.inner if call.background and not call.told]) if self.inner else ()
 
     @property
     def sleeping(self) -> tuple[CallState, ...]:
@@ -179,7 +180,7 @@ class RunState(Struct, frozen=True):
     @property
     def usage(self) -> Usage:
         """The usage of the whole run."""
-        return self.before + self.spent.usage
+        return self.spent.usage if self.before == _NO_USAGE else self.before + self.spent.usage
 
 
 def replay(entries: Iterable[Entry], state: RunState | None = None) -> RunState:
@@ -256,8 +257,7 @@ def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
     if at <= earlier or type(entry) in _IDLE or before.finished is not None:
         return replace(changed, position=before.position + 1, at=max(earlier, at))
     spent = changed.spent
-    working = Spent(spent.rounds, spent.seconds + at - earlier, spent.usage, spent.last_tokens, spent.failures)
-    return replace(changed, position=before.position + 1, at=at, spent=working)
+    return replace(changed, position=before.position + 1, at=at, spent=replace(spent, seconds=spent.seconds + at - earlier))
 
 
 def _opened(state: RunState, entry: Opened) -> RunState:
@@ -482,18 +482,18 @@ def _judged(state: RunState, entry: Judged) -> RunState:
     if isinstance(verdict, Deny):
         result = Result(entry.call.id, entry.call.name, verdict.reason, verdict.problem)
     call = entry.call  # its name is the tool's, which may be another one than the model wrote
-    changes = {"name": call.name, "call": call, "verdict": verdict, "judged_at": entry.at, "note": entry.note}
-    changed = _with_call(state, call.id, **changes, terms=entry.terms, result=result)
+    found = find_call(state, call.id)
+    changes: dict[str, Any] = {"name": call.name, "call": call, "verdict": verdict, "judged_at": entry.at, "note": entry.note}
+    fields = _change_call(state, call.id, {**changes, "terms": entry.terms, "result": result})
+    if result is not None:
+        fields["trail"] = extend_trail(state.trail, call_fingerprint(call), result.content, call.name, failed=True)
+        fields["refused_repeat"] = state.refused_repeat or result.problem == "repeat"
+    elif found is None or not found.background:  # the model's call was counted
+        fields |= _count_call(state, call.name)
+    changed = replace(state, **fields)
     if entry.partial or state.partial is not None:
         changed = _with_partial(changed, entry)
-    if result is None:
-        found = find_call(state, entry.call.id)
-        counted = found is None or not found.background  # the model's call was
-        return _count_call(changed, entry.call.name) if counted else changed
-    if result.problem == "repeat":
-        changed = replace(changed, refused_repeat=True)
-    trail = extend_trail(state.trail, call_fingerprint(entry.call), result.content, entry.call.name, failed=True)
-    return _closed(replace(changed, trail=trail))
+    return changed if result is None else _closed(changed)
 
 
 def _with_partial(state: RunState, entry: Judged) -> RunState:
@@ -504,10 +504,11 @@ def _with_partial(state: RunState, entry: Judged) -> RunState:
     return replace(state, partial=None) if is_sent else state
 
 
-def _count_call(state: RunState, name: str) -> RunState:
+def _count_call(state: RunState, name: str) -> dict[str, Any]:
+    """Return the fields of the state that count a call of a tool."""
     usage = replace(state.spent.usage, calls=state.spent.usage.calls + 1)
     tool_calls = {**state.tool_calls, name: state.tool_calls.get(name, 0) + 1}
-    return replace(state, spent=replace(state.spent, usage=usage), tool_calls=tool_calls)
+    return {"spent": replace(state.spent, usage=usage), "tool_calls": tool_calls}
 
 
 def _approved(state: RunState, entry: Approved) -> RunState:
@@ -552,9 +553,9 @@ def _returned(state: RunState, entry: Returned) -> RunState:
     if found is None:
         return state
     shown = replace(result, note=found.note) if found.note else result
-    changed = _with_call(state, result.call_id, result=shown)
     changed = replace(
-        changed,
+        state,
+        **_change_call(state, result.call_id, {"result": shown}),
         trail=_extend_trail(state.trail, found, result),
         tainted=state.tainted or result.untrusted,
         keeps=state.keeps or bool(entry.kept),
@@ -608,12 +609,17 @@ def find_call(state: RunState, call_id: str) -> CallState | None:
 
 def _with_call(state: RunState, call_id: str, **changes: Any) -> RunState:
     """The state with one call of the open round changed."""
+    return replace(state, **_change_call(state, call_id, changes))
+
+
+def _change_call(state: RunState, call_id: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the field of the state that has a call, with that call changed: a copy of the state is made once for all fields."""
     if state.inner and any(call.id == call_id for call in state.inner):
-        return replace(state, inner=_changed(state.inner, call_id, changes))
+        return {"inner": _changed(state.inner, call_id, changes)}
     calls = state.calls
     if len(calls) == 1 and calls[0].id == call_id:  # by far the commonest round
-        return replace(state, calls=(replace(calls[0], **changes),))
-    return replace(state, calls=_changed(calls, call_id, changes))
+        return {"calls": (replace(calls[0], **changes),)}
+    return {"calls": _changed(calls, call_id, changes)}
 
 
 def _changed(calls: tuple[CallState, ...], call_id: str, changes: dict[str, Any]) -> tuple[CallState, ...]:
@@ -639,10 +645,10 @@ def _closed(state: RunState) -> RunState:
         handoff="",
         parts=(),
         calls=(),
-        inner=tuple([call for call in state.inner if call.background]),
+        inner=tuple([call for call in state.inner if call.background]) if state.inner else (),
         words=text_of(state.parts).strip() or state.words,
         empties=0,
-        spent=Spent(spent.rounds + 1, spent.seconds, spent.usage, spent.last_tokens, spent.failures),
+        spent=replace(spent, rounds=spent.rounds + 1),
     )
 
 

@@ -35,8 +35,10 @@ def measure_density(history: History, usage: Usage) -> float | None:
 
 def scale_window(window: int | None, density: float, capacity: int | None) -> int | None:
     """Return how many characters of history fit: `window` at the measured density, and no more than what was refused before."""
-    fits = [int(window * density / CHARACTERS_PER_TOKEN)] if window is not None else []
-    return min((*fits, capacity)) if capacity is not None else next(iter(fits), None)
+    if window is None:
+        return capacity
+    fits = int(window * density / CHARACTERS_PER_TOKEN)
+    return fits if capacity is None else min(fits, capacity)
 
 
 def select_to_shorten(history: History, window: int) -> tuple[str, ...]:

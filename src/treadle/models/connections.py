@@ -9,13 +9,14 @@ import asyncio
 import warnings
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
 from treadle.core.errors import ModelError
+from treadle.models.complete_response import read_complete_response
 from treadle.models.server_errors import ServerIdentity, broken_reply_error, no_answer_error, unreachable_error
 
 if TYPE_CHECKING:
@@ -143,9 +144,27 @@ async def _close_with_loop(hub: ConnectionPool) -> AsyncGenerator[None, None]:
 @cache
 def _connector_class() -> "type[TCPConnector]":
     from aiohttp import TCPConnector
+    from aiohttp.client_proto import ResponseHandler
+
+    class ModelProtocol(ResponseHandler):
+        """Reads a response that arrives complete by itself; everything else goes to the parser."""
+
+        awaits_response = False  # and nothing of it has come
+
+        def data_received(self, data: bytes) -> None:
+            complete = read_complete_response(data) if self.awaits_response else None
+            self.awaits_response = False
+            if complete is None:
+                super().data_received(data)
+            else:
+                self.feed_data(cast("tuple[RawResponseMessage, StreamReader]", complete))
 
     class QuietConnector(TCPConnector):
         """Says nothing where a loop was dropped without being ended; the sockets close all the same."""
+
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self._factory = partial(ModelProtocol, loop=self._loop)
 
         def __del__(self, _warnings: object = None) -> None: ...
 
@@ -304,9 +323,9 @@ class HttpExchange:
 
     async def rest(self, most: int | None = None) -> bytes:
         """Return the rest of the body, or about the first `most` bytes of it."""
-        pieces: list[bytes] = []
-        size = 0
-        while (most is None or size < most) and (piece := await self.some()):
+        body = await self.some()
+        pieces, size = [body], len(body)
+        while not self._payload.at_eof() and (most is None or size < most) and (piece := await self.some()):
             pieces.append(piece)
             size += len(piece)
         return b"".join(pieces)
@@ -342,7 +361,7 @@ class _ConnectionDropped(Exception):
     """Raised where the server closed a kept connection instead of responding."""
 
 
-async def send_request(route: ServerRoute, server: ServerIdentity, request: bytes) -> HttpExchange:
+async def send_request(route: ServerRoute, server: ServerIdentity, head: bytes, body: bytes = b"") -> HttpExchange:
     """Send a request; return the response as soon as its head is complete. The caller has to `release` it.
 
     Some servers close connections they promised to keep. What was sent on one of those has most likely not been read, and is sent
@@ -351,21 +370,23 @@ async def send_request(route: ServerRoute, server: ServerIdentity, request: byte
     kept = route.take()
     if kept is not None:
         try:
-            return await _send(route, server, kept, request, kept=True)
+            return await _send(route, server, kept, head, body, kept=True)
         except _ConnectionDropped:
             pass
-    return await _send(route, server, await _connect(route, server), request, kept=False)
+    return await _send(route, server, await _connect(route, server), head, body, kept=False)
 
 
 async def _send(
-    route: ServerRoute, server: ServerIdentity, connection: "Connection", request: bytes, *, kept: bool
+    route: ServerRoute, server: ServerIdentity, connection: "Connection", request_head: bytes, body: bytes, *, kept: bool
 ) -> HttpExchange:
     protocol, transport = _endpoints_of(connection, server)
     wait = ReadTimer(transport)
     route.hub.watch(wait)
     try:
-        protocol.set_response_params(read_until_eof=True)
-        transport.write(request)
+        if not kept:  # a parser serves all responses of its connection, one after the other
+            protocol.set_response_params(read_until_eof=True)
+        protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
+        transport.writelines((request_head, body) if body else (request_head,))  # no copy of it stays while the model works
         wait.begin(route.timeouts.first_byte)
         head, payload = await protocol.read()
         while head.code < 200:  # 1xx announces the answer

@@ -200,7 +200,7 @@ class ModelEndpoint:
         if route is None or not route.leads(asyncio.get_running_loop()):
             route = self._route = await find_route(self._server.address, self._timeouts)
         head = await self._build_request_head(path, body, headers, route)
-        answer = await send_request(route, self._server, b"%b%d\r\n\r\n%b" % (head, len(body), body))
+        answer = await send_request(route, self._server, b"%b%d\r\n\r\n" % (head, len(body)), body)
         if 200 <= answer.status < 300:
             if not is_html_page(answer.headers):
                 return answer

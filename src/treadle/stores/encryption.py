@@ -6,6 +6,7 @@ without one has no key. The library is imported with the first secret.
 
 from base64 import b64encode
 from binascii import Error, a2b_base64
+from collections.abc import Sequence
 from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from treadle.core.errors import JournalDamaged, WrongKey
-from treadle.guard.journal_secrets import holds_secret
+from treadle.guard.journal_secrets import hold_secrets, holds_secret
 from treadle.guard.redaction import Redactor
 from treadle.stores.journal_key import NAME, VARIABLE, JournalKey, load_environment_key, load_key_file, load_or_create_key
 
@@ -44,6 +45,11 @@ class Cipher:
     def safe(self, line: bytes, about: str, redactor: Redactor = PLAIN) -> bytes:
         """Return a line of JSON as it may be stored: encrypted if it contains a secret."""
         return self.encrypted(line, about) if holds_secret(line, redactor) else line
+
+    def safe_lines(self, lines: Sequence[bytes], about: str, redactor: Redactor = PLAIN) -> list[bytes]:
+        """Return lines of JSON as they may be stored."""
+        found = hold_secrets(lines, redactor)
+        return [self.encrypted(line, about) if is_secret else line for line, is_secret in zip(lines, found, strict=True)]
 
     def encrypted(self, line: bytes, about: str) -> bytes:
         """Encrypt a line."""

@@ -366,7 +366,7 @@ def _insert(
     connection: Connection, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry], hiding: _SecretPolicy
 ) -> None:
     """Write the lines, unless the run isn't at the writer's position; this is also what fences off a second writer."""
-    safe = [hiding.cipher.safe(line, run_id, hiding.redactor) for line in lines]
+    safe = hiding.cipher.safe_lines(lines, run_id, hiding.redactor)
     row = (run_id, position, position + len(lines), b"\n".join(safe))
     if connection.execute(_INSERT, (*row, run_id, position)).rowcount != 1:
         raise _taken_error(run_id)

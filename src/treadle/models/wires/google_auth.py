@@ -225,7 +225,7 @@ async def _post(server: ServerIdentity, body: bytes) -> tuple[int, Mapping[str, 
         *([f"proxy-authorization: {route.proxy_authorization}"] if route.proxy_authorization else []),
         f"content-length: {len(body)}",
     ]
-    answer = await send_request(route, server, "\r\n".join([*lines, "", ""]).encode() + body)
+    answer = await send_request(route, server, "\r\n".join([*lines, "", ""]).encode(), body)
     try:
         return answer.status, answer.headers, await answer.rest(_MOST)
     finally:
