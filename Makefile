@@ -120,7 +120,7 @@ lock:  ## renew requirements/*.lock from pyproject.toml
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip install --quiet uv
 	$(COMPILE) pyproject.toml --group build $(EXTRAS:%=--extra %) --output-file requirements/run.lock
-	$(COMPILE) pyproject.toml --group dev $(EXTRAS:%=--extra %) --extra telemetry --extra cluster --output-file requirements/dev.lock
+	$(COMPILE) pyproject.toml --group dev $(EXTRAS:%=--extra %) --extra telemetry --extra cluster --extra code --output-file requirements/dev.lock
 	$(COMPILE) --group docs --output-file requirements/docs.lock
 	echo uv | $(COMPILE) - --output-file requirements/uv.lock
 	echo pytest | $(COMPILE) - --output-file requirements/projects.lock

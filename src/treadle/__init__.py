@@ -11,6 +11,7 @@ from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from treadle.agent.agent import Agent, Discovery, ResultOptions
+    from treadle.agent.code_mode import CodeMode
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import RunFailed, RunWaiting, ToolProblem, TreadleError
@@ -41,6 +42,7 @@ _HOMES = {
     "Audio": "treadle.core.media",
     "Call": "treadle.core.calls",
     "CallRecord": "treadle.engine.result",
+    "CodeMode": "treadle.agent.code_mode",
     "Compaction": "treadle.engine.setup",
     "Deny": "treadle.core.calls",
     "Discovery": "treadle.agent.agent",
@@ -91,6 +93,7 @@ __all__ = [
     "Audio",
     "Call",
     "CallRecord",
+    "CodeMode",
     "Compaction",
     "Deny",
     "Discovery",

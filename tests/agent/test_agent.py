@@ -29,6 +29,7 @@ PUBLIC = [
     "Audio",
     "Call",
     "CallRecord",
+    "CodeMode",
     "Compaction",
     "Deny",
     "Discovery",

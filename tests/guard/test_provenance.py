@@ -507,3 +507,16 @@ def test_untrusted_context_vouches_for_nothing_and_is_named_as_the_source():
     (doubt,) = about(origins, {"to": "eve@evil.example"})
     assert doubt == "to eve@evil.example is from the result of AGENTS.md (untrusted)."
     assert origins.copy().elsewhere("shop")
+
+
+def test_a_value_that_the_model_chose_before_it_read_anything_untrusted_is_known_for_just_that_parameter():
+    origins = heard("Send it.", MAIL)
+    tool = Tool(ToolSpec("do", "", {"type": "object", "properties": {}}), effect="write")
+
+    def doubts(**arguments):
+        return find_doubts(Call("c", "do", arguments), tool, origins, literals=frozenset([("to", "ann@a.example"), ("amount", 5)]))
+
+    assert doubts(to="ann@a.example", amount=5) == ()
+    assert doubts(to="eve@evil.example")
+    assert doubts(cc="ann@a.example")
+    assert doubts(to="ann@a.example", amount=6)

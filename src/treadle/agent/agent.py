@@ -51,6 +51,7 @@ from treadle.toolsets.functions import ToolsetFunction, to_toolset
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
 
+    from treadle.agent.code_mode import CodeMode
     from treadle.agent.handoff import Handoff, HandoffToolset
     from treadle.steps import RunSteps
     from treadle.tools.tool import ToolFunction
@@ -132,6 +133,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
     compaction     how a conversation that outgrows the model's context window is compacted
     notes          a line for the model with the request of each round
     dialect        how the model writes calls: `native`, `held`, or a dialect's name; by default what suits the model
+    code_mode      True to have the model write programs that call its tools; `CodeMode` says which, and how much they may use
     raise_tool_errors
                    True in tests: an exception in a tool is raised by `run`, instead of being a problem for the model
     """
@@ -162,6 +164,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
         dialect: str = "",
         redactor: Redactor | None = None,
         priced: bool = False,
+        code_mode: "bool | CodeMode" = False,
         raise_tool_errors: bool = False,
     ) -> None:
         given: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
@@ -181,12 +184,18 @@ class Agent(Generic[DepsT_contra, OutputT]):
         compaction = compaction or Compaction()
         if isinstance(compaction.model, str):
             compaction = replace(compaction, model=resolve_model(compaction.model))
+        toolset = to_toolset(self._given["tools"], [*self._given["toolsets"], *([] if handing is None else [handing])])
+        judge = to_policy(policy)
+        if code_mode:
+            from treadle.agent.code_mode import CodeMode, ProgramToolset  # few agents write programs
+
+            toolset = ProgramToolset(toolset, code_mode if isinstance(code_mode, CodeMode) else CodeMode(), judge)
         window = history_window(found.traits.context, (options.max_tokens or 1024) + 1024, compaction.at)
         self.setup = Setup(
             name=name,
             model=found,
-            toolset=to_toolset(self._given["tools"], [*self._given["toolsets"], *([] if handing is None else [handing])]),
-            policy=to_policy(policy),
+            toolset=toolset,
+            policy=judge,
             instructions=instructions,
             terms=TurnTerms(
                 limits,

@@ -215,6 +215,10 @@ _AGENT: dict[str, tuple[Callable[[Any], bool], str]] = {
     "redactor": (_is_optional(Redactor), "a Redactor"),
     "priced": _FLAG,
     "grounded": _FLAG,
+    "code_mode": (
+        lambda value: isinstance(value, bool) or hasattr(value, "calls"),
+        "True, or CodeMode, such as CodeMode(calls=50)",
+    ),
     "raise_tool_errors": _FLAG,
 }
 

@@ -66,6 +66,8 @@ class Tool(Struct, frozen=True):
     threaded    it runs in a thread, which can't be stopped at the timeout, only given up
     background  a call returns at once, and its work goes on while the model does; its result is read later
     retries     whether a call that raised is tried again; only where its retry class allows that (see `loop.retry`)
+    offered     False where the model knows it only from the description of another tool, which calls it
+    composite   its results are made of those of the tools that it calls, and have no origin of their own
     """
 
     spec: ToolSpec
@@ -81,6 +83,8 @@ class Tool(Struct, frozen=True):
     effects: Mapping[str, Effect] = {}
     retries: RetryPolicy | None = None
     background: bool = False
+    offered: bool = True
+    composite: bool = False
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from treadle.guard.log_filter import log
 from treadle.guard.redaction import Redactor
 from treadle.loop.decide import AskModel
 from treadle.loop.limits import Limits
+from treadle.loop.state import find_call
 
 if TYPE_CHECKING:
     from treadle.engine.origin_tracker import OriginTracker
@@ -95,6 +96,7 @@ class LiveRun(JournaledRun):
         self.call_ids: set[str] = set()
         self.stopping: Literal["", "cancelled", "interrupted"] = ""  # on request, and how
         self.steered = asyncio.Event()  # a message of the user waits to be delivered
+        self.asking = asyncio.Lock()  # a user is asked about one call of a tool at a time
         self.trace: Any = None  # the run's own span, if tracing is on
         self.toolset = setup.toolset  # of this run
         self.base = catalog  # with all of its tools, prepared for no request
@@ -168,7 +170,8 @@ class LiveRun(JournaledRun):
 
     def _select_offered(self) -> tuple[str, ...]:
         """Return the tools that may be offered to the model."""
-        return tuple([tool.name for tool in self.catalog.listed if self.setup.policy.offers(tool, self.situation)])
+        listed = [tool for tool in self.catalog.listed if tool.offered]
+        return tuple([tool.name for tool in listed if self.setup.policy.offers(tool, self.situation)])
 
     @property
     def situation(self) -> Situation:
@@ -185,7 +188,17 @@ class LiveRun(JournaledRun):
             from treadle.engine.origin_tracker import OriginTracker
 
             self._tracing = OriginTracker(self._is_read_only, self._third_party)
-        return find_doubts(call, tool, self._tracing.origins(self.state, self.instructions))
+        origins = self._tracing.origins(self.state, self.instructions)
+        return find_doubts(call, tool, origins, literals=self._find_literals(call))
+
+    def _find_literals(self, call: Call) -> frozenset[tuple[str, str | int | float]]:
+        """Return the values that a program has for a call it makes, where it was written before untrusted content was read."""
+        inner = find_call(self.state, call.id) if self.state.inner else None
+        outer = None if inner is None or not inner.within else find_call(self.state, inner.within)
+        if outer is None or outer.call is None or outer.tainted:
+            return frozenset()
+        find = getattr(self.toolset, "find_literals", None)
+        return frozenset() if find is None else find(outer.call, call.name)
 
     def _is_read_only(self, name: str) -> bool:
         tool = self._find_tool(name)
@@ -199,7 +212,7 @@ class LiveRun(JournaledRun):
         from treadle.guard.outbound import third_party_of
 
         tool = self._find_tool(name)
-        return "" if tool is None else None if self.catalog.is_own(tool) else third_party_of(tool)
+        return "" if tool is None else None if self.catalog.is_own(tool) or tool.composite else third_party_of(tool)
 
     @property
     def bench(self) -> JudgeContext:

@@ -5,7 +5,7 @@ The result depends on the run's state alone, so another process that resumes the
 
 from treadle.core.messages import ContextItem, History
 from treadle.guard.origins import Origins, Party, Reads
-from treadle.loop.state import RunState
+from treadle.loop.state import InnerCall, RunState
 
 
 class OriginTracker:
@@ -23,7 +23,7 @@ class OriginTracker:
         """Return the origins of the whole conversation, the results of the open round included."""
         context = tuple([item for items in state.context.values() for item in items])
         origins = self._update(state, instructions, context).copy()
-        for call in (*state.calls, *state.inner):
+        for call in (*state.inner, *state.calls):
             if call.result is not None:
                 origins.returned(call.call, call.result)
         return origins
@@ -39,7 +39,12 @@ class OriginTracker:
                 else:
                     self._closed.told(item.text)
             self._instructions, self._context, self._history = instructions, context, History()
-        for message in state.transcript[len(self._history) :]:
+        made: dict[int, list[InnerCall]] = {}
+        for inner in state.inner_calls:
+            made.setdefault(inner.at, []).append(inner)
+        for number, message in enumerate(state.transcript[len(self._history) :], len(self._history)):
+            for inner in made.get(number, ()):  # before the result that is made of theirs
+                self._closed.returned(inner.call, inner.result)
             self._closed.heard(message)
         self._history = state.transcript
         return self._closed

@@ -39,7 +39,7 @@ from treadle.guard.policy import digest_arguments
 from treadle.loop.decide import CallTools, Judge, decide_open_reply
 from treadle.loop.recover import recovery
 from treadle.loop.retry import retry_delay
-from treadle.loop.state import CallState, call_fingerprint, find_call
+from treadle.loop.state import CallState, find_call
 from treadle.tools.text import to_json_value
 from treadle.tools.validate import InvalidArguments
 
@@ -357,10 +357,11 @@ async def _recover_by_reconciling(run: LiveRun, state: CallState, call: Call, to
 
 async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dict[str, Any]) -> Any:
     """Run a call made by a running tool: judged, journaled and audited like any call; replayed from the journal on a rerun."""
+    from treadle.loop.program_replay import differs_from_journal, inner_call_id  # few tools call others
+
     number = run.inner_counts[outer.id] = run.inner_counts.get(outer.id, 0) + 1
-    call = Call(f"{outer.id}.{number}", name, to_json_value(arguments))
-    earlier = find_call(run.state, call.id)
-    if earlier is None or earlier.call is None or call_fingerprint(earlier.call) != call_fingerprint(call):
+    call = Call(inner_call_id(outer.id, number), name, to_json_value(arguments))
+    if find_call(run.state, call.id) is None or differs_from_journal(run.state, call):
         run.record(Called(call=call, within=outer.id, at=run.now()))
         _judge_within(run, call)
     await _settle_within(run, outer, call.id)
@@ -415,7 +416,8 @@ def _suspend(run: LiveRun, outer: CallState, inner: CallState) -> None:
 
 async def _ask_about(run: LiveRun, call: CallState) -> bool:
     """Ask about one call, unless its preview settles it. Returns False where no answer can be given now."""
-    return all([await ask_person(run, each) for each in await preview_calls(run, (call,))])
+    async with run.asking:
+        return all([await ask_person(run, each) for each in await preview_calls(run, (call,))])
 
 
 def _get_call(run: LiveRun, call_id: str) -> CallState:

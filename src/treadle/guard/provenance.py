@@ -49,6 +49,7 @@ class _CallCheck(Struct, frozen=True):
     leaves: tuple[ArgumentLeaf, ...]
     origins: Origins
     clauses: frozenset[Clause]
+    literals: frozenset[tuple[str, str | int | float]]
 
 
 def is_harmless(call: Call, tool: Tool) -> bool:
@@ -58,9 +59,19 @@ def is_harmless(call: Call, tool: Tool) -> bool:
     return not any(is_outbound_link(leaf) for leaf in flatten_arguments(call.arguments, tool.parameters))
 
 
-def find_doubts(call: Call, tool: Tool, origins: Origins, clauses: frozenset[Clause] = CLAUSES) -> tuple[str, ...]:
-    """Return why a user has to approve a call, a sentence each; none where every relevant value is vouched for."""
-    asked = _CallCheck(tuple(flatten_arguments(call.arguments, tool.parameters)), origins, clauses)
+def find_doubts(
+    call: Call,
+    tool: Tool,
+    origins: Origins,
+    clauses: frozenset[Clause] = CLAUSES,
+    literals: frozenset[tuple[str, str | int | float]] = frozenset(),
+) -> tuple[str, ...]:
+    """Return why a user has to approve a call, a sentence each; none where every relevant value is vouched for.
+
+    `literals` are values, with the names of their parameters, that the model chose for this tool before it could have read
+    anything untrusted.
+    """
+    asked = _CallCheck(tuple(flatten_arguments(call.arguments, tool.parameters)), origins, clauses, literals)
     effect = tool.effect_of(call.arguments)
     match effect:
         case "read":
@@ -88,6 +99,8 @@ def _shorten(found: list[str]) -> tuple[str, ...]:
 
 def _find_value_doubts(leaf: ArgumentLeaf, asked: _CallCheck) -> Iterator[str]:
     """Yield the doubts about one value, as sentences."""
+    if (leaf.name, leaf.value) in asked.literals:
+        return
     if leaf.kind == "text":
         yield from _find_text_doubts(leaf, asked)
     elif not _KNOWN[leaf.kind](leaf, asked):

@@ -77,6 +77,7 @@ class CallState(Struct, frozen=True):
     scope: Scope = "once"  # how long they allowed calls like it
     covered: str = ""  # the grant that answered in their place
     edited: bool = False  # their arguments, not the model's
+    requested: Call | None = None  # as it was before that
     digest: str = ""  # of the arguments that were approved
     note: str = ""
     key: str = ""
@@ -86,6 +87,7 @@ class CallState(Struct, frozen=True):
     within: str = ""
     background: bool = False  # the work of a call that has returned already
     told: bool = False  # the model knows that it has ended
+    tainted: bool = False  # untrusted content had been read when it was judged
     wait: Wait | None = None  # for a time or an event
     result: Result | None = None
 
@@ -121,6 +123,14 @@ class CallState(Struct, frozen=True):
         return self.result is None and self.wait is not None
 
 
+class InnerCall(Struct, frozen=True):
+    """A call that a tool made in an earlier round; `at` is where the results of that round are in the transcript."""
+
+    at: int
+    call: Call
+    result: Result
+
+
 class RunState(Struct, frozen=True):
     """The state of a run. Everything `decide` needs, and nothing that isn't in the journal."""
 
@@ -139,6 +149,7 @@ class RunState(Struct, frozen=True):
     partial: Written | None = None  # the last call that was cut at the output limit
     calls: tuple[CallState, ...] = ()  # asked by the model in the open round
     inner: tuple[CallState, ...] = ()  # asked by tools in the open round, and what goes on in the background
+    inner_calls: tuple[InnerCall, ...] = ()  # made by tools in earlier rounds; their values may be passed on later
     answer: str | None = None  # a reply without calls
     last: bool = False  # the answer is to a request without tools
     wants_more: bool = False  # the answer came with calls, which count for nothing in a reply without tools
@@ -484,7 +495,7 @@ def _judged(state: RunState, entry: Judged) -> RunState:
     call = entry.call  # its name is the tool's, which may be another one than the model wrote
     found = find_call(state, call.id)
     changes: dict[str, Any] = {"name": call.name, "call": call, "verdict": verdict, "judged_at": entry.at, "note": entry.note}
-    fields = _change_call(state, call.id, {**changes, "terms": entry.terms, "result": result})
+    fields = _change_call(state, call.id, {**changes, "terms": entry.terms, "tainted": state.tainted, "result": result})
     if result is not None:
         fields["trail"] = extend_trail(state.trail, call_fingerprint(call), result.content, call.name, failed=True)
         fields["refused_repeat"] = state.refused_repeat or result.problem == "repeat"
@@ -519,7 +530,7 @@ def _approved(state: RunState, entry: Approved) -> RunState:
     if entry.covered:
         changes["covered"] = entry.covered
     if entry.arguments is not None:
-        changes |= {"edited": True, "call": Call(found.id, found.name, entry.arguments)}
+        changes |= {"edited": True, "requested": found.call, "call": Call(found.id, found.name, entry.arguments)}
     grant = entry.grant
     if grant is not None:
         changes["scope"] = grant.scope
@@ -646,10 +657,21 @@ def _closed(state: RunState) -> RunState:
         parts=(),
         calls=(),
         inner=tuple([call for call in state.inner if call.background]) if state.inner else (),
+        inner_calls=(*state.inner_calls, *_inner_calls(state)) if state.inner else state.inner_calls,
         words=text_of(state.parts).strip() or state.words,
         empties=0,
         spent=replace(spent, rounds=spent.rounds + 1),
     )
+
+
+def _inner_calls(state: RunState) -> list[InnerCall]:
+    """The calls that tools made in the round that closes."""
+    at = len(state.transcript) + 1
+    return [
+        InnerCall(at, call.call, call.result)
+        for call in state.inner
+        if call.call is not None and call.result is not None and not call.background
+    ]
 
 
 def _said_parts(state: RunState) -> tuple[Part, ...]:

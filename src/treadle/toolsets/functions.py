@@ -70,6 +70,15 @@ class FunctionToolset:
         args, kwargs = made.bind(call.arguments, context)
         return await _await_if_needed(made.reconcile(*args, **kwargs))
 
+    def return_schema(self, name: str) -> dict[str, Any] | None:
+        """Return the JSON schema of what a function returns, by its annotation; None where that says nothing."""
+        from treadle.tools.schema import read_return_type, type_schema
+
+        try:
+            return type_schema(read_return_type(self._functions[name].function))
+        except BadTool:
+            return None
+
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Return a tool's preview of a call; empty where it has none."""
         made = self._functions[call.name]

@@ -81,6 +81,10 @@ class CombinedToolset:
         """Call the tool in its own toolset."""
         return await self._owners[call.name].call(call, context)
 
+    def return_schema(self, name: str) -> dict[str, Any] | None:
+        """Return what the tool's own toolset knows of its results."""
+        return return_schema(self._owners[name], name)
+
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Delegate to the tool's own toolset."""
         return await reconcile_interrupted(self._owners[call.name], call, context)
@@ -141,6 +145,10 @@ class WrapperToolset:
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Call the tool by its inner name."""
         return await self._inner.call(Call(call.id, self._names[call.name], call.arguments), context)
+
+    def return_schema(self, name: str) -> dict[str, Any] | None:
+        """Return what the toolset knows of a tool's results."""
+        return return_schema(self._inner, self._names[name])
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Delegate by the tool's inner name."""
@@ -205,6 +213,12 @@ async def provide_context(toolset: Toolset, context: RunContext[Any]) -> Sequenc
     """Return what a toolset has for the model to read from the start; None where it has no source of it."""
     provide = getattr(toolset, "provide_context", None)
     return None if provide is None else await provide(context)
+
+
+def return_schema(toolset: Toolset, name: str) -> dict[str, Any] | None:
+    """Return the JSON schema of a tool's results, where its toolset knows it."""
+    find = getattr(toolset, "return_schema", None)
+    return None if find is None else find(name)
 
 
 async def toolset_for_run(toolset: Toolset, context: RunContext[Any]) -> Toolset:

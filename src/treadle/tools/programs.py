@@ -1,0 +1,152 @@
+"""What a program that a model wrote says by itself, before it is run. Pure.
+
+The interpreter is `agent.interpreter`; nothing is executed here.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import Struct
+
+from treadle.tools.python_signatures import PythonFunction
+
+MAX_PROGRAM = 20_000  # characters
+_FENCE = re.compile(r"\s*```[a-zA-Z]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+
+Literals = dict[str, frozenset[tuple[str, str | int | float]]]
+
+
+class Program(Struct, frozen=True):
+    """A program that was read.
+
+    waits     whether it awaits its calls; otherwise each one returns its value directly
+    literals  the values that are written out as arguments of calls, with their parameters' names, by tool
+    """
+
+    source: str
+    waits: bool
+    literals: Literals
+
+
+class ProgramMistake(Exception):
+    """A program that can't be read; the message is for the model."""
+
+
+def read_program(source: str, functions: Mapping[str, PythonFunction]) -> Program:
+    """Read a program. Raises `ProgramMistake`."""
+    source = strip_fence(source)
+    if len(source) > MAX_PROGRAM:
+        raise ProgramMistake(f"The program has {len(source):,} characters; at most {MAX_PROGRAM:,} are run. Split it.")
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        shown = f"\n    {line}" if line else ""
+        raise ProgramMistake(f"Line {error.lineno or 1}: SyntaxError: {error.msg}{shown}") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise ProgramMistake("The program can't be read: it is nested too deeply, or contains null characters.") from None
+    waits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith | ast.AsyncFunctionDef) for node in ast.walk(tree))
+    return Program(source, waits, _find_literals(tree, functions))
+
+
+def strip_fence(source: str) -> str:
+    """Return a program without the fence of a code block around it."""
+    fenced = _FENCE.fullmatch(source)
+    return fenced[1] if fenced else source
+
+
+def bind_arguments(function: PythonFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by the tool's own names. Raises `TypeError` as a Python function does."""
+    names = list(function.parameters.values())
+    if len(args) > len(names):
+        raise TypeError(f"it takes {len(names)} arguments, and {len(args)} were given")
+    bound = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        own = function.parameters.get(name, name)
+        if own in bound:
+            raise TypeError(f"it got more than one value for {name!r}")
+        bound[own] = value
+    return bound
+
+
+def to_plain(value: Any) -> Any:
+    """Return a program's value as JSON has it. Raises `TypeError` where there is none.
+
+    The items of a set are sorted: their order differs from process to process.
+    """
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list() | tuple():
+            return [to_plain(item) for item in cast("list[Any]", value)]
+        case dict():
+            return {str(key): to_plain(item) for key, item in cast("dict[Any, Any]", value).items()}
+        case set() | frozenset():
+            return sorted([to_plain(item) for item in cast("set[Any]", value)], key=repr)
+        case _ if hasattr(value, "isoformat"):
+            return value.isoformat()
+        case _:
+            raise TypeError(f"{type(value).__name__} can't be passed on; use text, numbers, lists and dicts")
+
+
+def _find_literals(tree: ast.Module, functions: Mapping[str, PythonFunction]) -> Literals:
+    constants = _find_constants(tree)
+    found: dict[str, set[tuple[str, str | int | float]]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+            function = functions[node.func.id]
+            names = list(function.parameters.values())
+            placed = zip(names, node.args, strict=False)
+            named = [(function.parameters.get(each.arg, each.arg), each.value) for each in node.keywords if each.arg]
+            for name, argument in (*placed, *named):
+                values = _find_values(argument, constants)
+                found.setdefault(function.tool, set()).update([(name, value) for value in values])
+    return {tool: frozenset(values) for tool, values in found.items()}
+
+
+def _find_constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return the names that are bound once in the whole program, by an assignment at its top level."""
+    bound = Counter([name for node in ast.walk(tree) for name in _bound_names(node)])
+    constants: dict[str, ast.expr] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if bound[name] == 1:
+                constants[name] = value
+            case _:
+                pass
+    return constants
+
+
+def _bound_names(node: ast.AST) -> list[str]:
+    """Return the names that one node binds, or makes another scope's."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+            return [name]
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return [name]
+        case ast.MatchMapping(rest=str(name)):
+            return [name]
+        case ast.alias():
+            return [node.asname or node.name]
+        case _:
+            return []
+
+
+def _find_values(argument: ast.expr, constants: Mapping[str, ast.expr]) -> list[str | int | float]:
+    """Return the texts and numbers that are written out in an argument: alone, in lists, or by a name for one of them."""
+    match argument:
+        case ast.Constant(value=str() | int() | float() as value):
+            return [value]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return [-value]
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [value for item in items for value in _find_values(item, constants)]
+        case ast.Name(id=name) if name in constants and isinstance(constants[name], ast.Constant | ast.UnaryOp):
+            return _find_values(constants[name], {})
+        case _:
+            return []
