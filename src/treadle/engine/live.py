@@ -44,6 +44,7 @@ class LiveRun(JournaledRun):
         "_bench",
         "_earlier_tools",
         "_tracing",
+        "asking",
         "background",
         "base",
         "call_ids",
