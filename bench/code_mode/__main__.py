@@ -53,8 +53,8 @@ def measure_calls(task: Task) -> Cost:
         if len(request.history) == 1:
             return _ask(steps, None)
         result = request.history[-1].parts[0]
-        assert result.problem is None, result.content  # pyright: ignore[reportAttributeAccessIssue]
-        return _ask(steps, _decode(result.content))  # pyright: ignore[reportAttributeAccessIssue]
+        assert result.problem is None, result.content
+        return _ask(steps, _decode(result.content))
 
     model = Scripted(*[reply] * 400)
     result = Agent(model, tools=shop.tools(), policy=[allow("*")], limits=NO_LIMITS).run_sync(task.prompt)

@@ -126,7 +126,7 @@ def test_what_is_found_is_what_would_be_masked(value):
 
 
 def test_texts_are_gathered_from_tuples_and_from_names_that_are_no_texts():
-    texts, is_named = collect_texts({1: ("a", 2.5), "a_long_name_of_a_value": "b"}, ())
+    texts, is_named = collect_texts({1: ("a", 2.5, b"bytes"), "a_long_name_of_a_value": "b"}, ())
     assert (sorted(texts), is_named) == (["a", "a_long_name_of_a_value", "b"], False)
 
 

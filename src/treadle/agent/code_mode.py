@@ -203,9 +203,12 @@ class _ProgramCall:
         made = await asyncio.gather(
             *[self._context.call(call.name, **call.arguments) for call in bound if isinstance(call, Call)], return_exceptions=True
         )
-        waiting = [approval for each in made if isinstance(each, Suspended) for approval in each.approvals]
-        if any(isinstance(each, Suspended) for each in made):
-            raise Suspended(tuple(waiting))
+        for each in made:
+            if isinstance(each, BaseException) and not isinstance(each, ToolProblem | Suspended):
+                raise each  # it breaks the run
+        waiting = [each for each in made if isinstance(each, Suspended)]
+        if waiting:
+            raise Suspended(tuple([approval for each in waiting for approval in each.approvals]))
         values = iter(made)
         return [self._reply(call, next(values)) if isinstance(call, Call) else call for call in bound]
 
@@ -232,8 +235,6 @@ class _ProgramCall:
         result = None if state is None else state.result
         if isinstance(value, ToolProblem):
             return CallReply(problem=str(value), kind="" if result is None else result.problem or "")
-        if isinstance(value, BaseException):
-            raise value
         if result is not None and result.data is None and not result.media:
             if result.content == NO_RESULT:
                 return CallReply()

@@ -163,7 +163,7 @@ def _connector_class() -> "type[TCPConnector]":
         """Says nothing where a loop was dropped without being ended; the sockets close all the same."""
 
         def __init__(self, **settings: Any) -> None:
-            super().__init__(**settings)
+            super().__init__(**settings)  # pyright: ignore[reportUnknownMemberType]  # a type of aiohttp
             self._factory = partial(ModelProtocol, loop=self._loop)
 
         def __del__(self, _warnings: object = None) -> None: ...
