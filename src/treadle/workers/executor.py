@@ -39,11 +39,15 @@ Outcome = Literal[
 
 
 class AdvanceResult(Struct, frozen=True):
-    """How far a run was advanced, and why not further. One that is `asleep` waits for a time or an event, and for no person."""
+    """How far a run was advanced, and why not further. One that is `asleep` waits for a time or an event, and for no person.
+
+    One that `stalled` was taken up again and again without any progress.
+    """
 
     outcome: Outcome
     why: str = ""
     asleep: bool = False
+    stalled: bool = False
 
 
 async def advance_run(home: Home, lease: Lease, models: WorkerModels, watch: CancelWatch | None = None) -> AdvanceResult:
@@ -101,7 +105,8 @@ async def _resume_run(home: Home, journal: FencedJournal, run_id: str, models: W
     entries = await journal.read(run_id)
     opened = replay(entries).opened
     if count_futile_attempts(entries) >= MAX_ATTEMPTS:
-        return await _record_failure(journal, run_id, f"It was taken up {MAX_ATTEMPTS} times without coming any further.")
+        why = f"It was taken up {MAX_ATTEMPTS} times without coming any further."
+        return replace(await _record_failure(journal, run_id, why), stalled=True)
     order = run_spec_of(run_id, opened)
     user = "" if opened is None else opened.user
     async with open_agent(order, home, user, models) as agent, watch.watching(run_id, lambda: agent.cancel(run_id)):
