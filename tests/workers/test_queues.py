@@ -14,6 +14,7 @@ from postgres import database
 from treadle import Runs
 from treadle.errors import SettingsError
 from treadle.home import close_home, open_home
+from treadle.server.metrics import ServerMetrics
 from treadle.stores.queue import QueueCeiling, QueuePosition, RunCeilings, RunQueue
 from treadle.stores.queue_stats import OperationStats, QueueCounts, count_asking, read_operation_stats
 from treadle.stores.worker_list import WorkerList
@@ -114,10 +115,10 @@ def spec(**changed):
 
 
 @asynccontextmanager
-async def working(home, options=OPTIONS, lines=None):
+async def working(home, options=OPTIONS, lines=None, observe=None):
     stop, hurry = asyncio.Event(), asyncio.Event()
     tell = (lambda line: None) if lines is None else lines.append
-    worker = Worker(home, options, tell, LocalDispatcher(RunQueue(home.database), options))
+    worker = Worker(home, options, tell, LocalDispatcher(RunQueue(home.database), options), observe)
     task = asyncio.create_task(worker.work(stop, hurry))
     try:
         yield worker, stop, hurry, task
@@ -357,7 +358,7 @@ def test_a_worker_is_listed_while_it_runs_and_counts_are_those_of_the_database(h
 def test_a_worker_that_died_is_silent(home):
     async def story():
         async with working(home) as (worker, *_):
-            while not (found := await WorkerList(home.database).listed()):
+            while not (found := await WorkerList(home.database).listed()):  # noqa: ASYNC110 - of another task
                 await asyncio.sleep(0.01)
             await WorkerList(home.database).renew(replace(found[0], worker="dead"), -1.0)
             listed = await WorkerList(home.database).listed()
@@ -394,6 +395,17 @@ def test_a_worker_that_has_to_hurry_leaves_its_runs_to_others(home, program):
         return (await home.journal.info(held)).status, (await RunQueue(home.database).size())
 
     assert told(story) == ("open", (1, 0))
+
+
+def test_a_worker_counts_its_runs_where_it_has_metrics(home, program):
+    async def story():
+        metrics = ServerMetrics()
+        async with working(home, observe=metrics.turn):
+            await Runs(home).wait(await submit_run(home, spec(), "hello"))
+        return metrics.started, metrics.ended, metrics.usage.requests
+
+    name = "queued_program:agent"
+    assert told(story) == ({(name,): 1}, {(name, "answered"): 1}, 1)
 
 
 def test_nothing_is_counted_or_created_where_nothing_was_written(tmp_path):

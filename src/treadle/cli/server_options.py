@@ -24,6 +24,7 @@ def serve_options(command: CommandParser) -> None:
     words = "it runs behind a proxy, which sets X-Forwarded-For and X-Forwarded-Proto"
     command.add_argument("--behind-proxy", action="store_true", help=words)
     command.add_argument("--access-log", action="store_true", help="show a line for each request")
+    command.add_argument("--json-log", action="store_true", help="log on stderr as JSON, a line for each record")
     words = "serve samples and recorded runs from a separate folder, with a model if none is set up"
     command.add_argument("--demo", action="store_true", help=words)
     add_model_options(command.add_argument)
@@ -107,6 +108,9 @@ def worker_options(command: CommandParser) -> None:
     command.add_argument("--queue", action="append", metavar="NAME", help=words)
     words = "seconds for which runs may end after Ctrl-C or SIGTERM (default: worker.drain, else 0)"
     command.add_argument("--drain", type=number_from(0), metavar="S", help=words)
+    words = "serve Prometheus metrics at this address, without a token: 9464 is 127.0.0.1:9464"
+    command.add_argument("--metrics", metavar="[ADDRESS:]PORT", help=words)
+    command.add_argument("--json-log", action="store_true", help="log on stderr as JSON, a line for each record")
     command.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
 

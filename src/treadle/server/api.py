@@ -62,9 +62,9 @@ class ServerState(Struct, frozen=True):
     fetching: DownloadTracker
 
 
-def make_server_state(fetching: DownloadTracker | None = None) -> ServerState:
-    """Create the state of one server."""
-    return ServerState(ServerMetrics(), fetching or DownloadTracker())
+def make_server_state(host: Host, fetching: DownloadTracker | None = None) -> ServerState:
+    """Create the state of one server; `host` is that of its owner, whose runs workers execute."""
+    return ServerState(ServerMetrics(host.home.database), fetching or DownloadTracker())
 
 
 class ServerApi:

@@ -19,7 +19,7 @@ from treadle.stores.schedules import Schedules
 from treadle.stores.waits import PAGE
 from treadle.stores.worker_list import WorkerInfo, WorkerList
 from treadle.workers.dispatcher import Dispatcher, LocalDispatcher, WorkerOptions, wait_for_poll
-from treadle.workers.executor import RENEWALS, AdvanceResult, advance_run
+from treadle.workers.executor import RENEWALS, AdvanceResult, Observe, advance_run
 from treadle.workers.run_spec import WorkerModels, check_queue_name, is_worker_run, run_spec_of
 from treadle.workers.schedules import start_due_runs
 
@@ -79,7 +79,15 @@ def make_dispatcher(home: Home, queue: RunQueue, terms: WorkerOptions, holder: s
 class Worker:
     """Executes runs until it is stopped."""
 
-    def __init__(self, home: Home, terms: WorkerOptions, tell: OnLine, dispatcher: Dispatcher | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        terms: WorkerOptions,
+        tell: OnLine,
+        dispatcher: Dispatcher | None = None,
+        observe: Observe | None = None,
+    ) -> None:
+        self._observe = observe
         self.holder = new_worker_id()
         self._home = home
         self._terms = terms
@@ -166,7 +174,7 @@ class Worker:
     async def _execute_leased(self, lease: Lease, sent: DispatchedRun) -> None:
         began = monotonic()
         try:
-            done = await advance_run(self._home, lease, self._models, self._cancel_watch)
+            done = await advance_run(self._home, lease, self._models, self._cancel_watch, self._observe)
             outcome = await self._report(sent, done)  # before the lease is given up, or it would look as if it had been left behind
         except asyncio.CancelledError:
             await self._home.leases.give_up(lease)

@@ -7,17 +7,20 @@ import argparse
 import asyncio
 import os
 import signal
+from contextlib import AsyncExitStack
 from threading import Timer
 
 from msgspec.structs import replace
 
 from treadle.cli.exit_codes import OK
 from treadle.cli.runner import run_async
-from treadle.cli.ui.log_handler import attach_log
+from treadle.cli.ui.log_handler import attach_json_log, attach_log
 from treadle.cli.ui.screen import Screen
-from treadle.home import open_home
+from treadle.engine.telemetry import start_telemetry
+from treadle.home import Home, open_home
 from treadle.stores.queue import DEFAULT_QUEUE
 from treadle.workers.dispatcher import WorkerOptions
+from treadle.workers.executor import Observe
 from treadle.workers.run_spec import check_queue_name
 from treadle.workers.worker import Worker, load_worker_options
 
@@ -31,9 +34,32 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run_worker(args: argparse.Namespace, screen: Screen) -> int:
-    attach_log(screen, "treadle")
+    start_telemetry()
+    if args.json_log:
+        attach_json_log("treadle")
+    else:
+        attach_log(screen, "treadle")
     terms, home = _load_terms(args), open_home()
-    worker, stop, hurry = Worker(home, terms, screen.line), asyncio.Event(), asyncio.Event()
+    async with AsyncExitStack() as serving:
+        observe = await _serve_metrics(args.metrics, home, screen, serving) if args.metrics else None
+        return await _work(Worker(home, terms, screen.line, observe=observe), terms, home, screen)
+
+
+async def _serve_metrics(address: str, home: Home, screen: Screen, serving: AsyncExitStack) -> Observe:
+    """Serve the worker's metrics while it runs; return what counts a run."""
+    from treadle.server.metrics import ServerMetrics  # slow to import
+    from treadle.server.worker_metrics import parse_address, serve_metrics
+    from treadle.stores.queue_stats import count_asking
+
+    figures = ServerMetrics(home.database)
+    serving.enter_context(figures.counting(lambda: count_asking(home.database)))
+    host, port = await serving.enter_async_context(serve_metrics(figures, *parse_address(address)))
+    screen.note(f"Metrics: http://{host}:{port}/metrics")
+    return figures.turn
+
+
+async def _work(worker: Worker, terms: WorkerOptions, home: Home, screen: Screen) -> int:
+    stop, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     first = _stop if terms.drain == 0 else _drain
     for number in SIGNALS:
