@@ -208,4 +208,4 @@ async def _wait_for_all(home: Home, run_ids: list[str], until: float) -> dict[st
 
 def percentile(values: tuple[float, ...], share: int) -> float:
     """Return a percentile of some values."""
-    return quantiles(values, n=100)[share - 1] if len(values) > 1 else sum(values)
+    return quantiles(values, n=100, method="inclusive")[share - 1] if len(values) > 1 else sum(values)

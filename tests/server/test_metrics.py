@@ -19,7 +19,7 @@ from treadle.home import close_home, open_home
 from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply, calls
 from treadle.routes import post, routes_of
 from treadle.server.metrics import Histogram, Metric, ServerMetrics, collect_metrics, format_prometheus
-from treadle.server.worker_metrics import parse_address, serve_metrics
+from treadle.server.worker_metrics import parse_metrics_address, serve_metrics
 from treadle.stores.accounts import User
 
 
@@ -222,7 +222,7 @@ def test_requests_of_runs_at_the_same_time_are_timed_each_and_costs_are_added():
 def test_a_worker_serves_its_metrics_and_nothing_else():
     async def story():
         async with (
-            serve_metrics(ServerMetrics(), *parse_address("0")) as (host, port),
+            serve_metrics(ServerMetrics(), *parse_metrics_address("0")) as (host, port),
             aiohttp.ClientSession(f"http://{host}:{port}") as session,
             session.get("/metrics") as there,
             session.get("/") as nothing,
@@ -232,10 +232,14 @@ def test_a_worker_serves_its_metrics_and_nothing_else():
     status, kind, found, other = asyncio.run(story())
     assert (status, kind, other) == (200, "text/plain; version=0.0.4; charset=utf-8", 404)
     assert found["treadle_database_up"] == 1
-    assert [parse_address(each) for each in ("9464", "0.0.0.0:80", "[::1]:1")] == [("127.0.0.1", 9464), ("0.0.0.0", 80), ("::1", 1)]
+    assert [parse_metrics_address(each) for each in ("9464", "0.0.0.0:80", "[::1]:1")] == [
+        ("127.0.0.1", 9464),
+        ("0.0.0.0", 80),
+        ("::1", 1),
+    ]
     for wrong in ("here", "1:2:x", "99999"):
         with pytest.raises(SettingsError, match="is no address for metrics"):
-            parse_address(wrong)
+            parse_metrics_address(wrong)
 
 
 def test_a_port_that_is_taken_is_said():

@@ -11,7 +11,7 @@ MAX_REQUEST = 8192  # bytes
 PATIENCE = 10.0  # seconds that a client has to send its request
 
 
-def parse_address(typed: str) -> tuple[str, int]:
+def parse_metrics_address(typed: str) -> tuple[str, int]:
     """Return the host and the port of a typed address: `9464`, `0.0.0.0:9464` or `[::1]:9464`."""
     host, _, port = typed.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:

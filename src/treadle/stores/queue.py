@@ -79,8 +79,8 @@ class CeilingUsage(Struct, frozen=True):
     users: Counter[str]
     models: Counter[str]
     minute: Counter[str]
-    queues: Counter[str] = field(default_factory=Counter)
-    queues_minute: Counter[str] = field(default_factory=Counter)
+    queues: Counter[str] = field(default_factory=Counter[str])
+    queues_minute: Counter[str] = field(default_factory=Counter[str])
 
 
 def select_allowed(places: Sequence[QueuePosition], taken: CeilingUsage, ceilings: RunCeilings, most: int) -> list[QueuePosition]:

@@ -32,7 +32,8 @@ def test_queues_and_workers_are_shown(treadle):
 
 
 def test_dead_letters_are_listed_with_the_reason_retried_and_removed(treadle):
-    listed = treadle("dead-letters", "--json").json
+    listed = treadle("dead-letters", "list", "--json").json
+    assert treadle("dead-letters", "--json").json == listed
     assert [(each["run_id"], each["queue"], each["failures"]) for each in listed] == [("r2", "default", 1), ("r1", "mail", 1)]
     assert "No reply with" in listed[0]["reason"]
     assert SECRET not in str(listed)

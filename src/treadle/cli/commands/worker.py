@@ -48,12 +48,12 @@ async def _run_worker(args: argparse.Namespace, screen: Screen) -> int:
 async def _serve_metrics(address: str, home: Home, screen: Screen, serving: AsyncExitStack) -> Observe:
     """Serve the worker's metrics while it runs; return what counts a run."""
     from treadle.server.metrics import ServerMetrics  # slow to import
-    from treadle.server.worker_metrics import parse_address, serve_metrics
+    from treadle.server.worker_metrics import parse_metrics_address, serve_metrics
     from treadle.stores.queue_stats import count_asking
 
     figures = ServerMetrics(home.database)
     serving.enter_context(figures.counting(lambda: count_asking(home.database)))
-    host, port = await serving.enter_async_context(serve_metrics(figures, *parse_address(address)))
+    host, port = await serving.enter_async_context(serve_metrics(figures, *parse_metrics_address(address)))
     screen.note(f"Metrics: http://{host}:{port}/metrics")
     return figures.turn
 
