@@ -17,6 +17,7 @@ from treadle.guard.redaction import Redactor
 
 if TYPE_CHECKING:
     from treadle.home import Home
+    from treadle.stores.dead_letters import DeadLetter
     from treadle.stores.journal import RunInfo
     from treadle.workers.follow import JournaledEntry
 
@@ -148,6 +149,21 @@ class Runs:
 
         self._check_exists(run_id)
         await retry_run(self._require_home(), run_id)
+
+    async def dead_letters(self, queue: str = "") -> "builtins.list[DeadLetter]":
+        """Return the runs of workers that have failed as often as they may be tried, the newest first; of a queue, or of all.
+
+        `retry` queues one again, and takes it off the list.
+        """
+        from treadle.stores.dead_letters import DeadLetters
+
+        return await DeadLetters(self._require_home().database).listed(queue)
+
+    async def remove_dead_letter(self, run_id: str) -> bool:
+        """Take a run off the list of dead letters; the run is kept. Return False where it isn't on it."""
+        from treadle.stores.dead_letters import DeadLetters
+
+        return await DeadLetters(self._require_home().database).remove(run_id)
 
     async def wait(self, run_id: str, timeout: float | None = None) -> "RunInfo":  # noqa: ASYNC109 - it returns then
         """Wait until a run is over, or waits for a person, a time or an event; return how it stands then, or at the timeout."""

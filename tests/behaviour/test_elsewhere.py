@@ -143,3 +143,33 @@ def test_submit_once(home, played):
 
     assert played([call("order", {"count": 5}), "It is ordered."], work, stock) == ["invoice-7"]
     assert stock.ordered == [5]
+
+
+def test_queue_and_priority(home, played):
+    stock = Stock()
+
+    async def work():
+        gpu = await submit_run(home, RunSpec(agent=SPEC.agent, queue="gpu"), "Order 5.")
+        await Runs(home).wait(await submit_run(home, SPEC, "Order 5."))
+        waiting = await RunQueue(home.database).has(gpu)
+        await submit_run(home, RunSpec(agent=SPEC.agent, queue="gpu", priority=5), "Order 6.", run_id="urgent")
+        first = await RunQueue(home.database).admit(OPTIONS.ceilings, 1, ["gpu"])
+        return waiting, [(each.run_id, each.priority) for each in first]
+
+    assert played([call("order", {"count": 5}), "Ordered."], work, stock) == (True, [("urgent", 5)])
+    assert stock.ordered == [5]
+
+
+def test_dead_letter(home, played):
+    stock = Stock()
+
+    async def work():
+        run_id = await submit_run(home, SPEC, "Order 5.")
+        failed = (await Runs(home).wait(run_id)).status
+        letters = [(each.run_id, each.cause) for each in await Runs(home).dead_letters()]
+        await Runs(home).retry(run_id)
+        return failed, letters == [(run_id, "failed")], (await Runs(home).wait(run_id)).status, await Runs(home).dead_letters()
+
+    script = [call("order", {"count": 5}), refuse(400), "Ordered."]
+    assert played(script, work, stock) == ("failed", True, "answered", [])
+    assert stock.ordered == [5]

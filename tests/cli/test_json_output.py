@@ -31,6 +31,9 @@ WITHOUT = {
 }
 ELSEWHERE = {  # tried in a test of their own
     **dict.fromkeys(("cancel", "watch", "wait", "retry"), "commands/test_run_control.py"),
+    **dict.fromkeys(
+        ("dead-letters", "dead-letters list", "dead-letters retry", "dead-letters remove", "queues"), "commands/test_queues.py"
+    ),
     "event": "commands/test_event.py",
     "models pull": "commands/test_models_pull.py",
     "models remove": "commands/test_models_pull.py",

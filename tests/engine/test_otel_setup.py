@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -52,6 +53,12 @@ class Collector:
         sent = [ExportMetricsServiceRequest.FromString(body) for path, body in self.requests if path == "/v1/metrics"]
         scopes = [scope for request in sent for resource in request.resource_metrics for scope in resource.scope_metrics]
         return {metric.name: metric for scope in scopes for metric in scope.metrics}
+
+    @property
+    def logs(self):
+        sent = [ExportLogsServiceRequest.FromString(body) for path, body in self.requests if path == "/v1/logs"]
+        scopes = [scope for request in sent for resource in request.resource_logs for scope in resource.scope_logs]
+        return [record for scope in scopes for record in scope.log_records]
 
 
 def plain(attributes):
@@ -120,6 +127,19 @@ def test_a_program_exports_by_its_environment_alone(collector):
     assert collector.services == {"shop"}
     assert plain(collector.resources[0].resource.attributes)["team"] == "green"
     assert set(collector.metrics) == {"gen_ai.client.operation.duration"}  # a script counts no tokens
+
+
+LOGGING = "from treadle.core.log import log; log.error('Key %s is wrong.', 'sk-ant-REDACTED' + 'a' * 80)"
+
+
+def test_the_log_is_exported_where_a_variable_of_its_own_asks_for_it(collector):
+    done = program(f"{PROGRAM}; {LOGGING}", **{ENDPOINT: collector.url})
+    assert (done.returncode, collector.logs) == (0, [])
+    program(f"{PROGRAM}; {LOGGING}", **{ENDPOINT: collector.url, "OTEL_LOGS_EXPORTER": "otlp", "OTEL_TRACES_EXPORTER": "none"})
+    (record,) = [record for record in collector.logs if record.severity_text == "ERROR"]
+    assert record.body.string_value.startswith("Key ")
+    assert "aaaa" not in record.body.string_value
+    assert plain(record.attributes)["logger.name"] == "treadle"
 
 
 def test_each_signal_has_its_own_exporter(collector):

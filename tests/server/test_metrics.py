@@ -1,18 +1,25 @@
 """Figures for Prometheus."""
 
+import asyncio
 import re
 
+import aiohttp
+import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dead_letters import fill
 from server.running import Serving
 from server.runs.asking import Gate, rivers, with_server
 from treadle.assistant import AssistantSession
-from treadle.core.errors import ModelRefused
+from treadle.core.errors import ModelRefused, SettingsError
+from treadle.core.events import ModelAsked, ReplyArrived
 from treadle.core.requests import Usage
+from treadle.home import close_home, open_home
 from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply, calls
 from treadle.routes import post, routes_of
-from treadle.server.metrics import Metric, format_prometheus
+from treadle.server.metrics import Histogram, Metric, ServerMetrics, collect_metrics, format_prometheus
+from treadle.server.worker_metrics import parse_metrics_address, serve_metrics
 from treadle.stores.accounts import User
 
 
@@ -159,3 +166,86 @@ def _as(person):
 def test_labels_are_written_so_that_they_can_be_read():
     odd = Metric("odd", "gauge", "Odd.", {(("name", 'a"b\\c\nd'),): 1})
     assert format_prometheus([odd]) == '# HELP odd Odd.\n# TYPE odd gauge\nodd{name="a\\"b\\\\c\\nd"} 1\n'
+
+
+def test_what_servers_and_workers_share_is_counted_in_the_database(tmp_path):
+    home = open_home(tmp_path / "data")
+    asyncio.run(fill(home))
+    close_home(home)
+    with Serving(tmp_path) as server:
+        found = with_server(server, figures)
+    assert found['treadle_queue_ready{queue="gpu"}'] == 1
+    assert found['treadle_queue_oldest_seconds{queue="gpu"}'] >= 0
+    assert (found['treadle_dead_letters{queue="mail"}'], found['treadle_queue_sent{queue="mail"}']) == (1, 0)
+    assert (found['treadle_workers{state="live"}'], found['treadle_leases{state="held"}']) == (1, 0)
+    assert found["treadle_database_up"] == 1
+
+
+def test_metrics_say_that_the_database_is_away(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "treadle.db").write_bytes(b"this is no database" * 100)
+    with Serving(tmp_path) as server:
+        found = with_server(server, figures)
+    assert found["treadle_database_up"] == 0
+    assert "treadle_runs_waiting" not in found
+    assert not [name for name in found if name.startswith("treadle_queue")]
+
+
+def test_the_duration_of_requests_is_a_histogram_by_model():
+    counted = Histogram()
+    for model, seconds in (("a", 0.2), ("a", 3.0), ("b", 1000.0)):
+        counted.observe(model, seconds)
+    found = read(format_prometheus([counted.to_metric("s", "Seconds.")]))
+    assert [found[f's_bucket{{model="a",le="{le}"}}'] for le in ("0.1", "0.25", "5.0", "+Inf")] == [0, 1, 2, 2]
+    assert [found[f's_bucket{{model="b",le="{le}"}}'] for le in ("320.0", "+Inf")] == [0, 1]
+    assert (found['s_sum{model="a"}'], found['s_count{model="a"}']) == (3.2, 2)
+
+
+def test_requests_of_runs_at_the_same_time_are_timed_each_and_costs_are_added():
+    metrics = ServerMetrics()
+    watch = metrics.watch("r", Usage(cost=0.5), dict)
+    for event in (
+        ModelAsked(run_id="r", model="a", round=1),
+        ModelAsked(run_id="nested", model="b", round=1),
+        ReplyArrived(run_id="nested", usage=Usage(requests=1)),
+        ReplyArrived(run_id="r", usage=Usage(requests=1, cost=0.75)),
+    ):
+        watch(event)
+    found = read(format_prometheus(asyncio.run(collect_metrics(metrics))))
+    assert (found['treadle_model_request_seconds_count{model="a"}'], found['treadle_model_request_seconds_count{model="b"}']) == (
+        1,
+        1,
+    )
+    assert found["treadle_cost_dollars_total"] == 0.25
+
+
+def test_a_worker_serves_its_metrics_and_nothing_else():
+    async def story():
+        async with (
+            serve_metrics(ServerMetrics(), *parse_metrics_address("0")) as (host, port),
+            aiohttp.ClientSession(f"http://{host}:{port}") as session,
+            session.get("/metrics") as there,
+            session.get("/") as nothing,
+        ):
+            return there.status, there.headers["content-type"], read(await there.text()), nothing.status
+
+    status, kind, found, other = asyncio.run(story())
+    assert (status, kind, other) == (200, "text/plain; version=0.0.4; charset=utf-8", 404)
+    assert found["treadle_database_up"] == 1
+    assert [parse_metrics_address(each) for each in ("9464", "0.0.0.0:80", "[::1]:1")] == [
+        ("127.0.0.1", 9464),
+        ("0.0.0.0", 80),
+        ("::1", 1),
+    ]
+    for wrong in ("here", "1:2:x", "99999"):
+        with pytest.raises(SettingsError, match="is no address for metrics"):
+            parse_metrics_address(wrong)
+
+
+def test_a_port_that_is_taken_is_said():
+    async def story():
+        async with serve_metrics(ServerMetrics(), "127.0.0.1", 0) as place, serve_metrics(ServerMetrics(), *place):
+            raise AssertionError
+
+    with pytest.raises(SettingsError, match="Metrics can't be served at"):
+        asyncio.run(story())

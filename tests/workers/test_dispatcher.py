@@ -91,6 +91,7 @@ def at_work(url, tmp_path):
             await before(scene)
         made = DbosDispatcher(database, queue, terms, f"me-{id(scene)}") if url else LocalDispatcher(queue, terms)
         work = asyncio.ensure_future(made.work(scene.carry, stop))
+        scene.stop, scene.work = stop, work
         try:
             yield scene
         finally:
@@ -135,6 +136,33 @@ def test_a_run_that_may_not_begin_yet_is_overtaken(at_work):
             return first, scene.carried[-1].run_id
 
     assert asyncio.run(story()) == (["a1", "b1"], "a2")
+
+
+def test_a_worker_gets_runs_of_its_queues_and_no_others(at_work):
+    async def story():
+        async with at_work(WorkerOptions(3, LONG, queues=("default", "gpu"))) as scene:
+            for run_id, queue in (("m1", "mail"), ("g1", "gpu"), ("d1", "default")):
+                await scene.queue.add(QueuePosition(run_id, queue=queue, priority=3))
+            await scene.until(lambda: scene.now == 2)
+            scene.hold.set()
+            await scene.until(lambda: scene.now == 0)
+            return sorted(sent.run_id for sent in scene.carried), await scene.queue.has("m1")
+
+    assert asyncio.run(story()) == (["d1", "g1"], True)
+
+
+def test_a_worker_that_drains_lets_its_run_end_and_puts_back_what_comes_after(at_work):
+    async def story():
+        async with at_work(WorkerOptions(2, LONG, drain=60)) as scene:
+            await scene.queue.add(QueuePosition("r1"))
+            await scene.until(lambda: scene.now == 1)
+            scene.stop.set()
+            await scene.queue.add(QueuePosition("late"))
+            scene.hold.set()
+            await scene.work
+            return [sent.run_id for sent in scene.carried], scene.let_go, await scene.queue.has("late")
+
+    assert asyncio.run(story()) == (["r1"], [], True)
 
 
 def test_what_was_left_behind_is_carried_out_in_another_turn_and_what_is_alive_is_not(at_work):
@@ -207,11 +235,11 @@ def test_looking_goes_on_when_the_database_is_away_for_a_while(tmp_path):
     class Away(RunQueue):
         troubles = 2
 
-        async def stale(self, seconds, most=200):
+        async def stale(self, seconds, most=200, queues=()):
             if Away.troubles:
                 Away.troubles -= 1
                 raise JournalError("The disk is full.")
-            return await super().stale(seconds, most)
+            return await super().stale(seconds, most, queues)
 
     async def story():
         database, stop = SqliteDatabase(tmp_path / "treadle.db"), asyncio.Event()

@@ -63,7 +63,7 @@ def test_a_run_that_ends_its_workers_is_not_taken_up_for_ever(home):
         return done, (await home.journal.read("r1"))[-1]
 
     done, last = asyncio.run(story())
-    assert done == AdvanceResult("failed", "It was taken up 5 times without coming any further.")
+    assert done == AdvanceResult("failed", "It was taken up 5 times without coming any further.", stalled=True)
     assert isinstance(last, Finished)
     assert last.stopped == "failed"
 
@@ -156,7 +156,7 @@ class Once:
         self.sent = sent
         self.left = left
 
-    async def work(self, carry, stop):
+    async def work(self, carry, stop, hurry=None):
         await carry(self.sent, left=self.left)
 
 

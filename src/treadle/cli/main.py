@@ -72,6 +72,7 @@ def _run_plugin_command(words: list[str], name: str) -> int:
 BUILTIN_COMMANDS = frozenset(entry[0] for entry in COMMANDS)
 COMMAND_MODULES = {  # commands that share a module
     **dict.fromkeys(("approve", "deny", "settle"), "approvals"),
+    **dict.fromkeys(("queues", "dead-letters"), "queues"),
     **dict.fromkeys(("cancel", "retry", "wait", "watch"), "run_control"),
 }
 

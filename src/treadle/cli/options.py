@@ -5,7 +5,15 @@ from collections.abc import Callable, Sequence
 
 from treadle.cli.eval_options import eval_options, policy_test_options
 from treadle.cli.parser import CommandEntry, CommandParser, add_commands, help_width, integer_from, number_from
-from treadle.cli.server_options import schedules_options, serve_options, submit_options, users_options, worker_options
+from treadle.cli.server_options import (
+    dead_letters_options,
+    queues_options,
+    schedules_options,
+    serve_options,
+    submit_options,
+    users_options,
+    worker_options,
+)
 from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options
 
 LAST = "last"  # as in core.id_matching, which isn't imported for help
@@ -599,6 +607,13 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     ("submit", "queue a run for workers", "It prints the run's id at once.", submit_options),
     ("worker", "execute queued runs", "It runs until Ctrl-C; other workers then continue its runs.", worker_options),
+    ("queues", "show how many runs wait in each queue, and the workers", "", queues_options),
+    (
+        "dead-letters",
+        "list runs that failed too often; retry them, or take them off the list",
+        "The newest come first.",
+        dead_letters_options,
+    ),
     ("schedules", "list scheduled runs; remove a schedule", "", schedules_options),
     ("doctor", "check everything that Treadle needs, and say how to fix problems", "It changes nothing.", _json_option),
     ("backup", "back up all data into one file", "Runs may continue meanwhile.", _backup_options),

@@ -1,4 +1,4 @@
-"""Options of `treadle serve`, `users`, `submit`, `worker` and `schedules`."""
+"""Options of `treadle serve`, `users`, `submit`, `worker`, `queues`, `dead-letters` and `schedules`."""
 
 import argparse
 
@@ -24,6 +24,7 @@ def serve_options(command: CommandParser) -> None:
     words = "it runs behind a proxy, which sets X-Forwarded-For and X-Forwarded-Proto"
     command.add_argument("--behind-proxy", action="store_true", help=words)
     command.add_argument("--access-log", action="store_true", help="show a line for each request")
+    command.add_argument("--json-log", action="store_true", help="log on stderr as JSON, a line for each record")
     words = "serve samples and recorded runs from a separate folder, with a model if none is set up"
     command.add_argument("--demo", action="store_true", help=words)
     add_model_options(command.add_argument)
@@ -85,6 +86,9 @@ def submit_options(command: CommandParser) -> None:
     command.add_argument("--no-person", action="store_true", help="deny calls that need approval")
     command.add_argument("--at", metavar="TIME", help="the earliest start: 2026-11-16T07:00, or 10m, 2h, 1d from now")
     command.add_argument("--run-id", metavar="ID", default="", help="the run's id; submitted again with it, it is the same run")
+    command.add_argument("--queue", metavar="NAME", default="default", help="the queue that it waits in (default: default)")
+    words = "how urgent it is, from -1000 to 1000: higher ones begin first (default: 0)"
+    command.add_argument("--priority", type=int, metavar="N", default=0, help=words)
     command.add_argument("--wait", action="store_true", help="wait until it is over, and print its answer")
     command.add_argument("--resume", metavar="RUN", help="queue this run again, after a failure or an approval")
     command.add_argument("--every", metavar="CRON", help="start such a run on a schedule: '0 7 * * *' is every day at seven")
@@ -100,7 +104,37 @@ def worker_options(command: CommandParser) -> None:
     command.add_argument("--lease", type=number_from(0.5), metavar="S", help=words)
     words = "a module whose agents may be imported and run (default: worker.agents); repeat it for more"
     command.add_argument("--agents", action="append", metavar="MODULE", help=words)
+    words = "a queue that it takes runs of (default: worker.queues, else default); repeat it for more"
+    command.add_argument("--queue", action="append", metavar="NAME", help=words)
+    words = "seconds for which runs may end after Ctrl-C or SIGTERM (default: worker.drain, else 0)"
+    command.add_argument("--drain", type=number_from(0), metavar="S", help=words)
+    words = "serve Prometheus metrics at this address, without a token: 9464 is 127.0.0.1:9464"
+    command.add_argument("--metrics", metavar="[ADDRESS:]PORT", help=words)
+    command.add_argument("--json-log", action="store_true", help="log on stderr as JSON, a line for each record")
     command.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+
+
+def queues_options(command: CommandParser) -> None:
+    """Add the options of `treadle queues`."""
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def dead_letters_options(command: CommandParser) -> None:
+    """Add the options of `treadle dead-letters`."""
+    _dead_list_options(command)
+    command.set_defaults(queue="", json=False)
+    add_commands(command, "ACTION", DEAD_LETTER_ACTIONS)
+
+
+def _dead_list_options(action: CommandParser) -> None:
+    action.add_argument("--queue", metavar="NAME", default=argparse.SUPPRESS, help="only those of this queue")
+    _list_options(action)
+
+
+def _dead_change_options(action: CommandParser) -> None:
+    action.add_argument("run", nargs="*", metavar="RUN", help="the run's id")
+    action.add_argument("--all", action="store_true", help="all of them; with --queue, those of a queue")
+    _dead_list_options(action)
 
 
 def schedules_options(command: CommandParser) -> None:
@@ -116,6 +150,13 @@ def _list_options(action: CommandParser) -> None:
 def _remove_options(action: CommandParser) -> None:
     action.add_argument("name", metavar="NAME", help="the schedule's name")
     _list_options(action)
+
+
+DEAD_LETTER_ACTIONS: tuple[CommandEntry, ...] = (
+    ("list", "list them with the reason of each", "The same as `treadle dead-letters` alone.", _dead_list_options),
+    ("retry", "queue them again", "A worker continues each from its journal.", _dead_change_options),
+    ("remove", "take them off the list; the runs are kept", "`treadle runs delete` deletes a run.", _dead_change_options),
+)
 
 
 SCHEDULE_ACTIONS: tuple[CommandEntry, ...] = (

@@ -1,10 +1,12 @@
 """Configures OpenTelemetry by its standard `OTEL_*` variables, if they name an exporter or an endpoint. `telemetry` calls it once.
 
-Providers that a program has set itself are left alone. Spans and metrics are exported by threads
-of the SDK, and flushed when the process exits, which a collector that doesn't respond can't delay for long.
+Providers that a program has set itself are left alone. Spans, metrics and logs are exported by threads
+of the SDK, and flushed when the process exits, which a collector that doesn't respond can't delay for long. The log is exported
+only where a variable of its own asks for it: unlike spans and metrics, its messages can quote what a tool or a model said.
 """
 
 import atexit
+import logging
 import os
 import threading
 import time
@@ -12,7 +14,10 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
-Signal = Literal["traces", "metrics"]
+from treadle.core.log import log
+from treadle.guard.redaction import Redactor
+
+Signal = Literal["traces", "metrics", "logs"]
 
 EXIT_SECONDS = 3.0  # for which the exit of the process waits for a collector
 
@@ -28,7 +33,7 @@ _exiting = threading.Event()
 
 def configure_from_environment() -> None:
     """Set the global providers as the environment says. What can't be exported is said once, as a warning."""
-    chosen = {signal: select_exporters(signal, os.environ) for signal in ("traces", "metrics")}
+    chosen = {signal: select_exporters(signal, os.environ) for signal in ("traces", "metrics", "logs")}
     if not any(chosen.values()) or os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return
     try:
@@ -38,11 +43,13 @@ def configure_from_environment() -> None:
         return
     _configure_traces(chosen["traces"])
     _configure_metrics(chosen["metrics"])
+    _configure_logs(chosen["logs"])
 
 
 def select_exporters(signal: Signal, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the exporters of a signal, by the names of their entry points; an endpoint alone stands for OTLP."""
-    endpoints = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT")
+    own = f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT"
+    endpoints = (own,) if signal == "logs" else ("OTEL_EXPORTER_OTLP_ENDPOINT", own)
     default = "otlp" if any(environment.get(name) for name in endpoints) else "none"
     names = (environment.get(f"OTEL_{signal.upper()}_EXPORTER") or default).split(",")
     protocols = (f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
@@ -80,6 +87,50 @@ def _configure_metrics(names: tuple[str, ...]) -> None:
     provider = MeterProvider(readers, resource=_describe_service(), shutdown_on_exit=False)
     metrics.set_meter_provider(provider)
     _shut_down_at_exit(provider, made)
+
+
+def _configure_logs(names: tuple[str, ...]) -> None:
+    exporters = _load_exporters("logs", names) if names else []
+    if not exporters:
+        return
+    from opentelemetry._logs import get_logger_provider, set_logger_provider
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+
+    if type(get_logger_provider()).__name__ != "ProxyLoggerProvider":
+        return
+    made = [exporter() for exporter in exporters]
+    provider = LoggerProvider(resource=_describe_service(), shutdown_on_exit=False)
+    for exporter in made:
+        provider.add_log_record_processor(BatchLogRecordProcessor(exporter))
+    set_logger_provider(provider)
+    log.addHandler(_OtelHandler(provider.get_logger("treadle")))
+    _shut_down_at_exit(provider, made)
+
+
+class _OtelHandler(logging.Handler):
+    """Logging handler that exports records, with secrets masked and without tracebacks."""
+
+    def __init__(self, logger: Any) -> None:
+        super().__init__()
+        self._logger = logger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Export a record."""
+        from opentelemetry._logs import LogRecord, SeverityNumber
+
+        attributes: dict[str, Any] = {"logger.name": record.name, **getattr(record, "fields", {})}
+        if record.exc_info and record.exc_info[0] is not None:
+            attributes["exception.type"] = record.exc_info[0].__name__
+        self._logger.emit(
+            LogRecord(
+                timestamp=int(record.created * 1e9),
+                severity_text=record.levelname,
+                severity_number=SeverityNumber(min(max(record.levelno // 10, 1), 5) * 4 + 1),
+                body=Redactor().text(record.getMessage()),
+                attributes={name: value for name, value in attributes.items() if value is not None},
+            )
+        )
 
 
 def _shut_down_at_exit(provider: Any, exporters: list[Any]) -> None:

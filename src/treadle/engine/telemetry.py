@@ -93,10 +93,15 @@ def _read_environment() -> None:
         configure_from_environment()
 
 
-def _load_api() -> Any:
-    """Return the tracing API, if a provider of spans or metrics is set."""
+def start_telemetry() -> None:
+    """Configure OpenTelemetry by its standard variables, unless that has been done: a run does so too, when it begins."""
     if not _Environment.is_read:
         _read_environment()
+
+
+def _load_api() -> Any:
+    """Return the tracing API, if a provider of spans or metrics is set."""
+    start_telemetry()
     api = sys.modules.get("opentelemetry.trace")
     if api is None or (type(api.get_tracer_provider()).__name__ == "ProxyTracerProvider" and _meter_provider() is None):
         return None

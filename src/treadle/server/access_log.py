@@ -1,11 +1,12 @@
 """The access log: a line for each request, with user, method, path, status and duration.
 
 Query strings aren't logged, as they may contain secrets. It is the logger `treadle.access`; `treadle serve
---access-log` shows it.
+--access-log` shows it. Each record has its values as `fields`, for logs in JSON.
 """
 
 import logging
 from time import perf_counter
+from typing import Any
 from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,11 +38,25 @@ class AccessLogMiddleware:
         try:
             await self._app(scope, receive, sending)
         finally:
-            access_logger.info("%s", _format_line(scope, status, perf_counter() - began))
+            fields = _describe_request(scope, status, perf_counter() - began)
+            access_logger.info("%s", _format_line(fields), extra={"fields": fields})
 
 
-def _format_line(scope: Scope, status: int, seconds: float) -> str:
+def _describe_request(scope: Scope, status: int, seconds: float) -> dict[str, Any]:
+    """Return the values of a request; the status is None where the client has disconnected before."""
     person: User | None = scope.get("person")
-    who = person.name if person is not None and person.name else "-"
-    address = scope["client"][0] if scope.get("client") else "-"
-    return f"{address} {who} {scope['method']} {quote(scope['path'])} {status or 'left'} {seconds * 1000:.0f} ms"
+    return {
+        "address": scope["client"][0] if scope.get("client") else "",
+        "user": person.name if person is not None else "",
+        "method": scope["method"],
+        "path": quote(scope["path"]),
+        "status": status or None,
+        "seconds": round(seconds, 4),
+    }
+
+
+def _format_line(fields: dict[str, Any]) -> str:
+    seconds, status = fields["seconds"], fields["status"] or "left"
+    return (
+        f"{fields['address'] or '-'} {fields['user'] or '-'} {fields['method']} {fields['path']} {status} {seconds * 1000:.0f} ms"
+    )

@@ -24,6 +24,7 @@ from treadle.server.mcp.http import mcp_routes
 from treadle.server.metrics import ServerMetrics, metrics_routes
 from treadle.server.models import DownloadTracker, ModelCatalog, model_routes
 from treadle.server.pages import panel_path
+from treadle.server.queues import queue_routes
 from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
 from treadle.stores.accounts import LOCAL_OWNER, Role, User
@@ -61,9 +62,9 @@ class ServerState(Struct, frozen=True):
     fetching: DownloadTracker
 
 
-def make_server_state(fetching: DownloadTracker | None = None) -> ServerState:
-    """Create the state of one server."""
-    return ServerState(ServerMetrics(), fetching or DownloadTracker())
+def make_server_state(host: Host, fetching: DownloadTracker | None = None) -> ServerState:
+    """Create the state of one server; `host` is that of its owner, whose runs workers execute."""
+    return ServerState(ServerMetrics(host.home.database), fetching or DownloadTracker())
 
 
 class ServerApi:
@@ -92,6 +93,7 @@ class ServerApi:
             *job_routes(self._assistants, self._host),
             *audit_routes(self._host.home),
             *stats_routes(self._host.home),
+            *queue_routes(self._host.home),
             *metrics_routes(self._shared.figures),
             *document_routes(all_routes, self._assistants),
             *compat_routes(self._assistants, self._host, self._models.named, self._shared.figures),

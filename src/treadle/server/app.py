@@ -119,19 +119,19 @@ def create_app(
             LOCAL_OWNER,
             [*around, Middleware(UserMiddleware, person=LOCAL_OWNER)],
             close_server_resources,
-            make_server_state(fetching),
+            make_server_state(host, fetching),
         )
     cookie = f"{COOKIE}_{sha256(owner.token.encode()).hexdigest()[:8]}"  # servers at other ports have the same cookies
     door = Middleware(AuthMiddleware, users=owner, refusals=FOR_OWNER, cookie=cookie)
     login = login_routes(owner, link=link or SignInLink(), cookie=cookie)
     return create_user_app(
-        assistants, host, LOCAL_OWNER, [*around, door], close_server_resources, make_server_state(fetching), login
+        assistants, host, LOCAL_OWNER, [*around, door], close_server_resources, make_server_state(host, fetching), login
     )
 
 
 def _create_multi_user_app(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
     """Return an application that routes to one per user, with the public routes in front."""
-    shared, caught = make_server_state(), [Middleware(ErrorMiddleware)]
+    shared, caught = make_server_state(host), [Middleware(ErrorMiddleware)]
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(
@@ -172,7 +172,7 @@ def create_user_app(
     `last` is called after everything else is closed; `shared` is the state that all users share.
     """
     opened: list[Callable[[], object]] = []
-    common = shared or make_server_state()
+    common = shared or make_server_state(host)
     lent = replace(host, on_close=opened.append, observe=common.figures.turn)
     service = ServerApi(assistants, lent, person, common)
     app = Starlette(

@@ -48,7 +48,7 @@ async def _check_store(home: Home) -> str:
     if not home.database.exists():
         return ""
     try:
-        await home.database.submit(lambda connection: connection.execute("SELECT count(*) FROM runs").fetchone())
+        await home.database.submit(lambda connection: connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone())
     except TreadleError:
         return "The store that runs are kept in can't be used; the log says why."
     return ""

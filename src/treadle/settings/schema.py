@@ -198,7 +198,8 @@ class DatabaseSettings(Struct, frozen=True):
 class WorkerSettings(Struct, frozen=True):
     """How many runs a worker executes concurrently, how long its lease lasts, and limits across all workers of a database.
 
-    `agents` are the modules of your own programs whose agents workers may import and run.
+    `agents` are the modules of your own programs whose agents workers may import and run; `queues` those that a worker takes runs
+    of; `tries` how often a run may fail before it is a dead letter; `drain` for how many seconds a worker that stops lets runs end.
     """
 
     at_once: Annotated[int, Meta(ge=1, le=10_000)] = 4
@@ -207,6 +208,17 @@ class WorkerSettings(Struct, frozen=True):
     per_model: Count | None = None
     per_minute: Count | None = None
     agents: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ("default",)
+    tries: Annotated[int, Meta(ge=1, le=100)] = 1
+    drain: Annotated[float, Meta(ge=0, le=86400)] = 0
+
+
+class QueueSettings(Struct, frozen=True):
+    """Limits of a queue across all workers of a database, and how often its runs may fail."""
+
+    at_once: Count | None = None
+    per_minute: Count | None = None
+    tries: Annotated[int, Meta(ge=1, le=100)] | None = None
 
 
 class RetentionSettings(Struct, frozen=True):
@@ -245,6 +257,7 @@ class Settings(Struct, frozen=True):
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
     worker: WorkerSettings = WorkerSettings()
+    queues: dict[str, QueueSettings] = {}
     retention: RetentionSettings = RetentionSettings()
     assistants: dict[str, dict[str, Any]] = {}
     user_file: str = ""
@@ -367,6 +380,12 @@ KEYS: dict[str, SettingKey] = {
     "worker.per_model": SettingKey("user", "a whole number from 1 up"),
     "worker.per_minute": SettingKey("user", "a whole number from 1 up"),
     "worker.agents": SettingKey("user", "a list of names of modules"),
+    "worker.queues": SettingKey("user", "a list of names of queues"),
+    "worker.tries": SettingKey("user", "a whole number from 1 to 100"),
+    "worker.drain": SettingKey("user", "a number from 0 to 86400"),
+    "queues.NAME.at_once": SettingKey("user", "a whole number from 1 up"),
+    "queues.NAME.per_minute": SettingKey("user", "a whole number from 1 up"),
+    "queues.NAME.tries": SettingKey("user", "a whole number from 1 to 100"),
     "retention.runs_days": SettingKey("user", "a number above 0"),
     "retention.jobs_days": SettingKey("user", "a number above 0"),
 }
@@ -390,11 +409,12 @@ SECTIONS: dict[str, type[Struct]] = {
     "server": ServerSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,
+    "queues": QueueSettings,
     "retention": RetentionSettings,
     "assistants": AssistantSettings,
 }
 
-NAMED = ("tools", "mcp", "openapi", "providers", "prices")  # sections with a table for each name
+NAMED = ("tools", "mcp", "openapi", "providers", "prices", "queues")  # sections with a table for each name
 
 Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
 

@@ -76,10 +76,10 @@ def read_settings_file(path: Path) -> Said:
             case "providers":
                 for name, fields in _iter_tables(values, "providers.", path):
                     said |= _read_provider(name, fields, path)
-            case "prices":
-                for name, fields in _iter_tables(values, "prices.", path):
+            case "prices" | "queues":
+                for name, fields in _iter_tables(values, f"{section}.", path):
                     said |= {
-                        f"prices.{name}.{field}": _check_value(f"prices.{name}.{field}", value, path)
+                        f"{section}.{name}.{field}": _check_value(f"{section}.{name}.{field}", value, path)
                         for field, value in fields.items()
                     }
             case "assistants":

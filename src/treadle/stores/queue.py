@@ -1,15 +1,18 @@
-"""The run queue of workers: which run is next, how many at once, and whose worker has died. A lease guards execution.
+"""The run queues of workers: which run is next, how many at once, and whose worker has died. A lease guards execution.
 
 A run is `waiting` until it may begin, and `sent` until it is over. Each dispatch has its own turn number, so that the worker
 of an earlier dispatch can't change anything any more; numbers are never reused, since a run may leave the queue and come
-back. Limits are counted in the database and hold across all machines.
+back. Limits are counted in the database and hold across all machines. Each run is in a queue with a name; of the runs that may
+begin, those with a higher priority do first, and then those that came first.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from secrets import randbelow
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from treadle.core.entries import Entry
 from treadle.stores.database import Connection, Database
@@ -18,15 +21,24 @@ from treadle.stores.journal import not_found_error, open_run
 MINUTE = 60.0
 TICK = 0.001  # seconds that SQLite's clock counts in
 MAX_BATCH = 200  # runs that are looked at together
+DEFAULT_QUEUE = "default"
+
+
+FailureCause = Literal["failed", "stalled"]  # stalled: its workers died, again and again, without any progress
 
 
 class QueuePosition(Struct, frozen=True):
-    """A run in the queue: for which user, with which model, and not before a time (seconds since 1970)."""
+    """A run in a queue: for which user, with which model, not before a time (seconds since 1970), and how urgent it is.
+
+    Of two runs that may begin, the one with the higher priority does first.
+    """
 
     run_id: str
     user: str = ""
     model: str = ""
     at: float = 0.0
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
 
 
 class DispatchedRun(Struct, frozen=True):
@@ -34,44 +46,69 @@ class DispatchedRun(Struct, frozen=True):
 
     run_id: str
     turn: int
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
+
+
+class QueueCeiling(Struct, frozen=True):
+    """How many runs of a queue may be active at once, and how many may begin per minute."""
+
+    at_once: int | None = None
+    per_minute: int | None = None
 
 
 class RunCeilings(Struct, frozen=True):
-    """How many runs may be active at once per user and per model, and how many may begin per minute per user."""
+    """How many runs may be active at once per user and per model, and how many may begin per minute per user; and per queue."""
 
     per_user: int | None = None
     per_model: int | None = None
     per_minute: int | None = None
+    queues: Mapping[str, QueueCeiling] = {}
+
+    def of_queue(self, name: str) -> QueueCeiling:
+        """Return the ceilings of a queue."""
+        return self.queues.get(name, _NO_CEILING)
+
+
+_NO_CEILING = QueueCeiling()
 
 
 class CeilingUsage(Struct, frozen=True):
-    """How much of the ceilings is used: active runs by user and by model, and those of the last minute by user."""
+    """How much of the ceilings is used: active runs by user, model and queue, and those of the last minute by user and queue."""
 
     users: Counter[str]
     models: Counter[str]
     minute: Counter[str]
+    queues: Counter[str] = field(default_factory=Counter[str])
+    queues_minute: Counter[str] = field(default_factory=Counter[str])
 
 
 def select_allowed(places: Sequence[QueuePosition], taken: CeilingUsage, ceilings: RunCeilings, most: int) -> list[QueuePosition]:
     """Return the runs that may begin now, in order. One that may not yet is overtaken. Pure."""
     users, models, minute = taken.users.copy(), taken.models.copy(), taken.minute.copy()
+    queues, queues_minute = taken.queues.copy(), taken.queues_minute.copy()
     chosen: list[QueuePosition] = []
     for place in places:
+        of_queue = ceilings.of_queue(place.queue)
         counts = (
             (users[place.user], ceilings.per_user),
             (models[place.model], ceilings.per_model),
             (minute[place.user], ceilings.per_minute),
+            (queues[place.queue], of_queue.at_once),
+            (queues_minute[place.queue], of_queue.per_minute),
         )
         if len(chosen) < most and all(most_of is None or count < most_of for count, most_of in counts):
             chosen.append(place)
             users[place.user] += 1
             models[place.model] += 1
             minute[place.user] += 1
+            queues[place.queue] += 1
+            queues_minute[place.queue] += 1
     return chosen
 
 
 class RunQueue:
-    """The queue of one database."""
+    """The queues of one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -105,36 +142,40 @@ class RunQueue:
         now = self._time(connection)
         last = connection.execute(_LAST, (now, now + TICK)).fetchone()[0]
         at = max(place.at, now if last is None else last + TICK / 1000)  # in the order they came, also within a tick
-        connection.execute(_ADD, (place.run_id, place.user, place.model, at))
+        connection.execute(_ADD, (place.run_id, place.user, place.model, at, place.queue, place.priority))
+        connection.execute("DELETE FROM dead_letters WHERE run_id = ?", (place.run_id,))
 
-    async def admit(self, ceilings: RunCeilings, most: int) -> list[DispatchedRun]:
-        """Dispatch the runs that may begin, at most `most`. Returns none while another worker does the same."""
+    async def admit(self, ceilings: RunCeilings, most: int, queues: Collection[str] = ()) -> list[DispatchedRun]:
+        """Dispatch the runs of some queues, or of all, that may begin, at most `most`. None while another worker does the same."""
         if most < 1:
             return []
-        return await self._database.submit(lambda connection: self._admit(connection, ceilings, most))
+        return await self._database.submit(lambda connection: self._admit(connection, ceilings, most, queues))
 
-    def _admit(self, connection: Connection, ceilings: RunCeilings, most: int) -> list[DispatchedRun]:
+    def _admit(self, connection: Connection, ceilings: RunCeilings, most: int, queues: Collection[str]) -> list[DispatchedRun]:
         if not try_lock_gate(connection, self._database.words.skip_locked):
             return []
         now = self._time(connection)
         taken = _count_usage(connection, now)
-        places = _list_waiting(connection, now, taken, ceilings)
+        places = _list_waiting(connection, now, taken, ceilings, queues)
         return [_dispatch(connection, place, now) for place in select_allowed(places, taken, ceilings, most)]
 
-    async def stale(self, seconds: float, most: int = MAX_BATCH) -> list[DispatchedRun]:
+    async def stale(self, seconds: float, most: int = MAX_BATCH, queues: Collection[str] = ()) -> list[DispatchedRun]:
         """Return dispatched runs that no worker executes: it died, or never began. Those dispatched last may be about to begin.
+
+        `queues` are those to look at; all, if there are none.
 
         Those whose worker died come first: where many are dispatched and wait for room, these must not be hidden behind them.
         """
         query = (
-            "SELECT queue.run_id, turn FROM queue LEFT JOIN leases ON leases.run_id = queue.run_id AND holder <> ''"
-            " WHERE state = 'sent' AND sent_at <= ? AND (until IS NULL OR until <= ?)"
+            "SELECT queue.run_id, turn, queue, priority FROM queue"  # noqa: S608 - marks only
+            " LEFT JOIN leases ON leases.run_id = queue.run_id AND holder <> ''"
+            f" WHERE state = 'sent' AND sent_at <= ? AND (until IS NULL OR until <= ?){_only('queue', len(queues))}"
             " ORDER BY until IS NULL, sent_at, queue.run_id LIMIT ?"
         )
 
         def found(connection: Connection) -> list[DispatchedRun]:
             now = self._time(connection)
-            return [DispatchedRun(*row) for row in connection.execute(query, (now - seconds, now, most)).fetchall()]
+            return [DispatchedRun(*row) for row in connection.execute(query, (now - seconds, now, *queues, most)).fetchall()]
 
         return await self._database.submit(found)
 
@@ -146,7 +187,7 @@ class RunQueue:
             now = self._time(connection)
             turn = _next_turn(sent.turn, now)
             changed = connection.execute(query, (turn, now, sent.run_id, sent.turn)).rowcount
-            return DispatchedRun(sent.run_id, turn) if changed == 1 else None
+            return replace(sent, turn=turn) if changed == 1 else None
 
         return await self._database.submit(again)
 
@@ -171,6 +212,26 @@ class RunQueue:
     async def put_back(self, sent: DispatchedRun, after: float = 0.0) -> None:
         """Return an unfinished run to the queue, available to other workers after so many seconds."""
         await self._database.submit(lambda connection: self._set_waiting(connection, sent, after))
+
+    async def fail(self, sent: DispatchedRun, cause: FailureCause, tries_of: Callable[[str], int], after: float) -> bool:
+        """Complete a turn that failed: the run is tried again after a delay, or, after the tries of its queue, is a dead letter.
+
+        Return whether it is a dead letter. One that stalled isn't tried again.
+        """
+
+        def failed(connection: Connection) -> bool:
+            row = connection.execute(_FAILED, (sent.run_id, sent.turn)).fetchone()
+            if row is None:
+                return False
+            failures, again, queue = row
+            if again or (cause == "failed" and failures < tries_of(queue)):
+                self._set_waiting(connection, sent, 0 if again else after * 2 ** (failures - 1))
+                return False
+            connection.execute("DELETE FROM queue WHERE run_id = ? AND turn = ?", (sent.run_id, sent.turn))
+            connection.execute(_ADD_DEAD, (sent.run_id, queue, cause, failures, self._time(connection)))
+            return True
+
+        return await self._database.submit(failed)
 
     def _set_waiting(self, connection: Connection, sent: DispatchedRun, after: float) -> None:
         query = "UPDATE queue SET state = 'waiting', again = 0, at = ? WHERE run_id = ? AND turn = ?"
@@ -201,7 +262,15 @@ class RunQueue:
 
 
 _LAST = "SELECT max(at) FROM queue WHERE state = 'waiting' AND at >= ? AND at <= ?"
-_ADD = "INSERT INTO queue VALUES (?, ?, ?, ?, 'waiting', 0, 0, 0) ON CONFLICT (run_id) DO UPDATE SET again = 1"
+_ADD = (
+    "INSERT INTO queue (run_id, owner, model, at, state, turn, sent_at, again, queue, priority)"
+    " VALUES (?, ?, ?, ?, 'waiting', 0, 0, 0, ?, ?) ON CONFLICT (run_id) DO UPDATE SET again = 1"
+)
+_FAILED = "UPDATE queue SET failures = failures + 1 WHERE run_id = ? AND turn = ? RETURNING failures, again, queue"
+_ADD_DEAD = (
+    "INSERT INTO dead_letters VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE"
+    " SET queue = excluded.queue, cause = excluded.cause, failures = excluded.failures, at = excluded.at"
+)
 
 
 def try_lock_gate(connection: Connection, skip: str) -> bool:
@@ -210,27 +279,44 @@ def try_lock_gate(connection: Connection, skip: str) -> bool:
 
 
 def _count_usage(connection: Connection, now: float) -> CeilingUsage:
-    under_way = connection.execute("SELECT owner, model FROM queue WHERE state = 'sent'").fetchall()
+    under_way = connection.execute("SELECT owner, model, queue FROM queue WHERE state = 'sent'").fetchall()
     connection.execute("DELETE FROM queue_begun WHERE at <= ?", (now - MINUTE,))
-    minute = connection.execute("SELECT owner FROM queue_begun").fetchall()
+    minute = connection.execute("SELECT owner, queue FROM queue_begun").fetchall()
+    users, models, queues = ([row[column] for row in under_way] for column in range(3))
     return CeilingUsage(
-        Counter([row[0] for row in under_way]), Counter([row[1] for row in under_way]), Counter([row[0] for row in minute])
+        Counter(users), Counter(models), Counter([row[0] for row in minute]), Counter(queues), Counter([row[1] for row in minute])
     )
 
 
-def _list_waiting(connection: Connection, now: float, taken: CeilingUsage, ceilings: RunCeilings) -> list[QueuePosition]:
-    """Return the first runs that are due, without those of users and models at a ceiling: they must not hide the others."""
+def _list_waiting(
+    connection: Connection, now: float, taken: CeilingUsage, ceilings: RunCeilings, queues: Collection[str]
+) -> list[QueuePosition]:
+    """Return the first runs that are due, without those of users, models and queues at a ceiling: they must not hide the others."""
     users = {*_list_full(taken.users, ceilings.per_user), *_list_full(taken.minute, ceilings.per_minute)}
     models = _list_full(taken.models, ceilings.per_model)
+    full = [name for name in ceilings.queues if _is_full(name, taken, ceilings)]
     query = (
-        "SELECT run_id, owner, model, at FROM queue WHERE state = 'waiting' AND at <= ?"  # noqa: S608 - marks only
-        f"{_exclude('owner', len(users))}{_exclude('model', len(models))} ORDER BY at, run_id LIMIT {MAX_BATCH}"
+        "SELECT run_id, owner, model, at, queue, priority FROM queue WHERE state = 'waiting' AND at <= ?"  # noqa: S608 - marks only
+        f"{_only('queue', len(queues))}{_exclude('owner', len(users))}{_exclude('model', len(models))}"
+        f"{_exclude('queue', len(full))}"
+        f" ORDER BY priority DESC, at, run_id LIMIT {MAX_BATCH}"
     )
-    return [QueuePosition(*row) for row in connection.execute(query, (now + TICK, *users, *models)).fetchall()]
+    rows = connection.execute(query, (now + TICK, *queues, *users, *models, *full)).fetchall()
+    return [QueuePosition(*row) for row in rows]
+
+
+def _is_full(queue: str, taken: CeilingUsage, ceilings: RunCeilings) -> bool:
+    ceiling = ceilings.of_queue(queue)
+    counts = ((taken.queues[queue], ceiling.at_once), (taken.queues_minute[queue], ceiling.per_minute))
+    return any(most is not None and count >= most for count, most in counts)
 
 
 def _list_full(counts: Counter[str], ceiling: int | None) -> list[str]:
     return [] if ceiling is None else [name for name, count in counts.items() if count >= ceiling]
+
+
+def _only(column: str, many: int) -> str:
+    return f" AND {column} IN ({','.join('?' * many)})" if many else ""
 
 
 def _exclude(column: str, many: int) -> str:
@@ -241,8 +327,8 @@ def _dispatch(connection: Connection, place: QueuePosition, now: float) -> Dispa
     before = connection.execute("SELECT turn FROM queue WHERE run_id = ?", (place.run_id,)).fetchone()[0]
     turn = _next_turn(before, now)
     connection.execute("UPDATE queue SET state = 'sent', turn = ?, sent_at = ? WHERE run_id = ?", (turn, now, place.run_id))
-    connection.execute("INSERT INTO queue_begun VALUES (?, ?)", (place.user, now))
-    return DispatchedRun(place.run_id, turn)
+    connection.execute("INSERT INTO queue_begun (owner, at, queue) VALUES (?, ?, ?)", (place.user, now, place.queue))
+    return DispatchedRun(place.run_id, turn, place.queue, place.priority)
 
 
 def _next_turn(turn: int, now: float) -> int:

@@ -28,7 +28,7 @@ INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
 """
 
 
-SCHEMA_VERSION = 8  # a file of an older one gets what it lacks
+SCHEMA_VERSION = 9  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for another process's lock
 STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
@@ -38,12 +38,14 @@ CREATE TABLE IF NOT EXISTS runs (
     title TEXT NOT NULL, status TEXT NOT NULL, opened_at REAL NOT NULL, updated_at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_by_parent ON runs (parent) WHERE parent <> '';
+CREATE INDEX IF NOT EXISTS runs_that_wait ON runs (run_id) WHERE status = 'waiting' AND parent = '';
 CREATE TABLE IF NOT EXISTS entries (
     run_id TEXT NOT NULL, position INTEGER NOT NULL, next INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS leases (
     run_id TEXT PRIMARY KEY, holder TEXT NOT NULL, token INTEGER NOT NULL, until REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS leases_held ON leases (run_id) WHERE holder <> '';
 CREATE TABLE IF NOT EXISTS audit (seq INTEGER PRIMARY KEY, previous TEXT NOT NULL, line BLOB NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS audit_head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS cache (
@@ -78,10 +80,12 @@ CREATE TABLE IF NOT EXISTS stats_requests (
 CREATE INDEX IF NOT EXISTS stats_requests_by_time ON stats_requests (at);
 CREATE TABLE IF NOT EXISTS queue (
     run_id TEXT PRIMARY KEY, owner TEXT NOT NULL, model TEXT NOT NULL, at REAL NOT NULL, state TEXT NOT NULL, turn INTEGER NOT NULL,
-    sent_at REAL NOT NULL, again INTEGER NOT NULL
+    sent_at REAL NOT NULL, again INTEGER NOT NULL, queue TEXT NOT NULL DEFAULT 'default', priority INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS queue_by_time ON queue (state, at);
-CREATE TABLE IF NOT EXISTS queue_begun (owner TEXT NOT NULL, at REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS queue_by_priority ON queue (state, priority DESC, at);
+CREATE TABLE IF NOT EXISTS queue_begun (owner TEXT NOT NULL, at REAL NOT NULL, queue TEXT NOT NULL DEFAULT 'default');
 CREATE INDEX IF NOT EXISTS queue_begun_by_time ON queue_begun (at);
 CREATE TABLE IF NOT EXISTS queue_gate (one INTEGER PRIMARY KEY CHECK (one = 1));
 INSERT OR IGNORE INTO queue_gate VALUES (1);
@@ -98,7 +102,22 @@ CREATE TABLE IF NOT EXISTS cancel_requests (run_id TEXT PRIMARY KEY, at REAL NOT
 CREATE TABLE IF NOT EXISTS run_sessions (run_id TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS run_sessions_by_session ON run_sessions (session);
 CREATE TABLE IF NOT EXISTS conversation_labels (id TEXT PRIMARY KEY, title TEXT NOT NULL, pinned_at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS dead_letters (
+    run_id TEXT PRIMARY KEY, queue TEXT NOT NULL, cause TEXT NOT NULL, failures INTEGER NOT NULL, at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS workers (
+    worker TEXT PRIMARY KEY, queues TEXT NOT NULL, at_once INTEGER NOT NULL, version TEXT NOT NULL, draining INTEGER NOT NULL,
+    until REAL NOT NULL
+) WITHOUT ROWID;
 """
+
+# Columns that tables of older files lack.
+_COLUMNS = (
+    ("queue", "queue", "TEXT NOT NULL DEFAULT 'default'"),
+    ("queue", "priority", "INTEGER NOT NULL DEFAULT 0"),
+    ("queue", "failures", "INTEGER NOT NULL DEFAULT 0"),
+    ("queue_begun", "queue", "TEXT NOT NULL DEFAULT 'default'"),
+)
 
 # The first files have a row for each line of the journal.
 _ROWS_OF_LINES = """
@@ -319,6 +338,9 @@ def _migrate(connection: "sqlite3.Connection", path: Path) -> None:
         execute_script(connection, _ROWS_OF_LINES)
     if "entries" in _list_columns(connection, "runs"):
         connection.execute("ALTER TABLE runs DROP COLUMN entries")
+    for table, column, kind in _COLUMNS:
+        if (there := _list_columns(connection, table)) and column not in there:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
     execute_script(connection, SCHEMA)
     if version < STATS_SINCE:
         execute_script(connection, RESET_STATS)

@@ -15,8 +15,8 @@ from treadle.core.errors import JournalError, SettingsError
 from treadle.core.log import log
 from treadle.stores.postgres.database import PostgresDatabase
 from treadle.stores.postgres.errors import classify_error, translate_postgres_error
-from treadle.stores.queue import MAX_BATCH, DispatchedRun, RunQueue
-from treadle.workers.dispatcher import RunExecutor, WorkerOptions, cancel_tasks, wait_for_poll
+from treadle.stores.queue import DEFAULT_QUEUE, MAX_BATCH, DispatchedRun, RunQueue
+from treadle.workers.dispatcher import RunExecutor, WorkerOptions, cancel_tasks, wait_for_end, wait_for_poll
 
 if TYPE_CHECKING:
     import psycopg
@@ -27,7 +27,8 @@ MISSING = "Workers on PostgreSQL need DBOS, which isn't installed: pip install '
 APPLICATION = "treadle"
 VERSION = "1"  # ours to say: DBOS would go by its own and by our source, and leave runs of the version before alone
 WORKFLOW = "treadle.advance"
-QUEUE = "treadle.runs"
+QUEUE = "treadle.runs"  # of DBOS, for the default queue; the others' names are added to it
+TOP_PRIORITY = 1_000_000  # DBOS counts the other way round, from 1
 QUEUED_STATUSES = ("ENQUEUED", "DELAYED")  # what DBOS says of a workflow that no worker has yet
 PATIENCE = 2.0  # seconds that DBOS has to write down what is over, when a worker stops
 SHORT = 0.05
@@ -50,9 +51,10 @@ class DbosDispatcher:
         self._dead: list[str] = []  # workflows whose workers are
         self._ended: list[str] = []  # workflows that DBOS may forget
         self._connected_at = 0.0  # when DBOS got a connection last
+        self._drained = asyncio.Event()
 
-    async def work(self, carry: RunExecutor, stop: asyncio.Event) -> None:
-        """Execute runs until `stop`; then release those that are active."""
+    async def work(self, carry: RunExecutor, stop: asyncio.Event, *, hurry: asyncio.Event | None = None) -> None:
+        """Execute runs until `stop`, and let those that are active end; release the rest after a while, or with `hurry`."""
         loop = asyncio.get_running_loop()
 
         def advance(run_id: str, turn: int) -> str:
@@ -66,7 +68,9 @@ class DbosDispatcher:
             while not stop.is_set():
                 await self._skip_if_unavailable(self._poll(carry, advance))
                 await wait_for_poll(stop, self._terms.pause, self._under_way if self._left else ())
+            await wait_for_end(self._under_way, self._terms.drain, hurry)
         finally:
+            self._drained.set()
             await cancel_tasks(self._under_way)
             await self._wait_until_recorded()
             await asyncio.to_thread(_shut_down, engine)
@@ -78,6 +82,8 @@ class DbosDispatcher:
         task = self._start_task(self._queue.put_back(sent) if stop.is_set() else carry(sent))
         await asyncio.wait([task])
         self._ended.append(_workflow_id(sent))
+        if stop.is_set():
+            await self._drained.wait()  # DBOS counts it as active so long, and sends this worker no others instead
         return "over" if not task.cancelled() and task.exception() is None else "left"
 
     @property
@@ -103,7 +109,7 @@ class DbosDispatcher:
     async def _poll(self, carry: RunExecutor, advance: Any) -> None:
         """Take over abandoned runs, as capacity allows, and send those that may start."""
         await self._take_over(carry)
-        for sent in await self._queue.admit(self._terms.ceilings, MAX_BATCH):
+        for sent in await self._queue.admit(self._terms.ceilings, MAX_BATCH, self._terms.queues):
             await asyncio.to_thread(_enqueue, advance, sent)
         await self._purge_finished()
 
@@ -129,7 +135,7 @@ class DbosDispatcher:
 
     async def _find_abandoned(self) -> list[DispatchedRun]:
         """Return abandoned runs, without those that wait in DBOS's queue or have just been dispatched to a worker."""
-        stale = await self._queue.stale(self._terms.lease)
+        stale = await self._queue.stale(self._terms.lease, queues=self._terms.queues)
         if not stale:
             return []
         since = await self._queue.time() - self._terms.lease
@@ -196,11 +202,13 @@ class DbosDispatcher:
             }
         )
         dbos.workflow(name=WORKFLOW)(advance)
-        dbos.listen_queues([QUEUE])
+        names = [_queue_name(queue) for queue in self._terms.queues]
+        dbos.listen_queues(names)
         dbos.launch()
-        dbos.register_queue(
-            QUEUE, worker_concurrency=self._terms.at_once, polling_interval_sec=self._terms.pause, on_conflict="always_update"
-        )
+        for name in names:
+            dbos.register_queue(
+                name, worker_concurrency=self._terms.at_once, polling_interval_sec=self._terms.pause, on_conflict="always_update"
+            )
 
     def _make_engine(self) -> "Engine":
         """Return an SQLAlchemy engine for any address that PostgreSQL's own clients take, several hosts or a service included."""
@@ -236,11 +244,16 @@ def _workflow_id(sent: DispatchedRun) -> str:
     return f"{sent.run_id}:{sent.turn}"
 
 
-def _enqueue(advance: Any, sent: DispatchedRun) -> None:
-    from dbos import DBOS, SetWorkflowID
+def _queue_name(queue: str) -> str:
+    """Return the name of DBOS's queue for one of ours."""
+    return QUEUE if queue == DEFAULT_QUEUE else f"{QUEUE}.{queue}"
 
-    with SetWorkflowID(_workflow_id(sent)):
-        DBOS.enqueue_workflow(QUEUE, advance, sent.run_id, sent.turn)
+
+def _enqueue(advance: Any, sent: DispatchedRun) -> None:
+    from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+
+    with SetWorkflowID(_workflow_id(sent)), SetEnqueueOptions(priority=TOP_PRIORITY - sent.priority):
+        DBOS.enqueue_workflow(_queue_name(sent.queue), advance, sent.run_id, sent.turn)
 
 
 def _find_waiting(names: list[str], since: float) -> set[str]:

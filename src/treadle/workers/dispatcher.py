@@ -5,14 +5,15 @@ brings each of those to one worker with capacity.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from time import monotonic
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from treadle.core.errors import JournalError
 from treadle.core.log import log
-from treadle.stores.queue import DispatchedRun, RunCeilings, RunQueue
+from treadle.stores.queue import DEFAULT_QUEUE, DispatchedRun, RunCeilings, RunQueue
 
 MAX_POLL_SECONDS = 0.25  # seconds between two looks at the queue, at most
 GRACE = 4.0  # seconds that runs have to let go in, when a worker stops
@@ -29,13 +30,24 @@ class RunExecutor(Protocol):
 class WorkerOptions(Struct, frozen=True):
     """Options of a worker: how many runs it executes concurrently, how long a lease lasts, and limits across all workers.
 
-    `agents` are the modules whose agents it may import and run.
+    agents          the modules whose agents it may import and run
+    queues          the queues that it takes runs of
+    tries           how often a run may fail before it is a dead letter; `tries_by_queue` has that of single queues
+    drain           seconds that runs have to end in when the worker stops; those that haven't are continued by others
     """
 
     at_once: int = 4
     lease: float = 10.0
     ceilings: RunCeilings = RunCeilings()
     agents: tuple[str, ...] = ()
+    queues: tuple[str, ...] = (DEFAULT_QUEUE,)
+    tries: int = 1
+    tries_by_queue: Mapping[str, int] = {}
+    drain: float = 0.0
+
+    def tries_of(self, queue: str) -> int:
+        """Return how often a run of a queue may fail."""
+        return self.tries_by_queue.get(queue, self.tries)
 
     @property
     def pause(self) -> float:
@@ -46,8 +58,8 @@ class WorkerOptions(Struct, frozen=True):
 class Dispatcher(Protocol):
     """Dispatches runs to this worker."""
 
-    async def work(self, carry: RunExecutor, stop: asyncio.Event) -> None:
-        """Execute runs until `stop`; then release those that are active."""
+    async def work(self, carry: RunExecutor, stop: asyncio.Event, *, hurry: asyncio.Event | None = None) -> None:
+        """Execute runs until `stop`, and let those that are active end; release the rest after a while, or with `hurry`."""
         ...
 
 
@@ -56,6 +68,13 @@ async def wait_for_poll(stop: asyncio.Event, seconds: float, under_way: Iterable
     stopped = asyncio.ensure_future(stop.wait())
     await asyncio.wait([stopped, *under_way], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
+
+
+async def wait_for_end(under_way: Collection["asyncio.Task[Any]"], seconds: float, hurry: asyncio.Event | None) -> None:
+    """Wait until the active runs have ended: so many seconds at most, or until `hurry`."""
+    until, told = monotonic() + seconds, hurry or asyncio.Event()
+    while under_way and not told.is_set() and (left := until - monotonic()) > 0:
+        await wait_for_poll(told, left, list(under_way))
 
 
 async def cancel_tasks(under_way: Iterable["asyncio.Task[Any]"]) -> None:
@@ -74,8 +93,8 @@ class LocalDispatcher:
         self._queue = queue
         self._terms = terms
 
-    async def work(self, carry: RunExecutor, stop: asyncio.Event) -> None:
-        """Execute runs until `stop`; then release those that are active."""
+    async def work(self, carry: RunExecutor, stop: asyncio.Event, *, hurry: asyncio.Event | None = None) -> None:
+        """Execute runs until `stop`, and let those that are active end; release the rest after a while, or with `hurry`."""
         under_way = set[asyncio.Task[Any]]()
         try:
             while not stop.is_set():
@@ -84,6 +103,7 @@ class LocalDispatcher:
                     under_way.add(task)
                     task.add_done_callback(under_way.discard)
                 await wait_for_poll(stop, self._terms.pause, under_way)
+            await wait_for_end(under_way, self._terms.drain, hurry)
         finally:
             await cancel_tasks(under_way)
 
@@ -92,8 +112,9 @@ class LocalDispatcher:
         if room < 1:
             return []
         try:
-            left = [(sent, True) for sent in await self._queue.stale(self._terms.lease, room)]
-            return [*left, *[(sent, False) for sent in await self._queue.admit(self._terms.ceilings, room - len(left))]]
+            left = [(sent, True) for sent in await self._queue.stale(self._terms.lease, room, self._terms.queues)]
+            admitted = await self._queue.admit(self._terms.ceilings, room - len(left), self._terms.queues)
+            return [*left, *[(sent, False) for sent in admitted]]
         except JournalError as error:
             log.error("The queue couldn't be looked at: %s", error)
             return []

@@ -5,17 +5,21 @@ more, and reports that.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from itertools import takewhile
 from time import time
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from treadle.agent.agent import Agent
 from treadle.core.entries import Entry, Finished, Resumed
 from treadle.core.errors import JournalError, RunTaken
 from treadle.core.log import log
+from treadle.core.requests import Usage
+from treadle.core.seams import Watcher
 from treadle.home import Home
 from treadle.loop.state import replay
 from treadle.stores.cancellation import CancelWatch
@@ -38,20 +42,38 @@ Outcome = Literal[
 ]
 
 
+Observe = Callable[[str, str, Usage, Agent[Any, Any]], AbstractContextManager[Watcher]]  # as `Host.observe`
+
+
+class RunSurroundings(Struct, frozen=True):
+    """What a worker has for all of its runs: models, requests to cancel, and metrics."""
+
+    models: WorkerModels
+    watch: CancelWatch
+    observe: Observe | None = None
+
+
 class AdvanceResult(Struct, frozen=True):
-    """How far a run was advanced, and why not further. One that is `asleep` waits for a time or an event, and for no person."""
+    """How far a run was advanced, and why not further. One that is `asleep` waits for a time or an event, and for no person.
+
+    One that `stalled` was taken up again and again without any progress.
+    """
 
     outcome: Outcome
     why: str = ""
     asleep: bool = False
+    stalled: bool = False
 
 
-async def advance_run(home: Home, lease: Lease, models: WorkerModels, watch: CancelWatch | None = None) -> AdvanceResult:
+async def advance_run(
+    home: Home, lease: Lease, models: WorkerModels, watch: CancelWatch | None = None, observe: Observe | None = None
+) -> AdvanceResult:
     """Advance a run while renewing its lease. When the task is cancelled, the run is left as after a crash.
 
-    When a cancellation of the run is requested, from any process, it ends.
+    When a cancellation of the run is requested, from any process, it ends. `observe` counts it, where there are metrics.
     """
-    carrying = asyncio.ensure_future(_advance_fenced(home, lease, models, watch or CancelWatch(home.cancel_requests)))
+    around = RunSurroundings(models, watch or CancelWatch(home.cancel_requests), observe)
+    carrying = asyncio.ensure_future(_advance_fenced(home, lease, around))
     keeping = asyncio.ensure_future(_renew_lease(home.leases, lease))
     try:
         await asyncio.wait([carrying, keeping], return_when=asyncio.FIRST_COMPLETED)
@@ -76,18 +98,18 @@ async def _renew_lease(leases: Leases, lease: Lease) -> None:
             log.warning("The lease on run %s couldn't be renewed: %s", lease.run_id, error)
 
 
-async def _advance_fenced(home: Home, lease: Lease, models: WorkerModels, watch: CancelWatch) -> AdvanceResult:
+async def _advance_fenced(home: Home, lease: Lease, around: RunSurroundings) -> AdvanceResult:
     try:
-        return await _try_advance(home, FencedJournal(home.journal, lease), lease.run_id, models, watch)
+        return await _try_advance(home, FencedJournal(home.journal, lease), lease.run_id, around)
     except RunTaken as error:
         return AdvanceResult("fenced", str(error))
     except JournalError as error:
         return AdvanceResult("left", str(error))
 
 
-async def _try_advance(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels, watch: CancelWatch) -> AdvanceResult:
+async def _try_advance(home: Home, journal: FencedJournal, run_id: str, around: RunSurroundings) -> AdvanceResult:
     try:
-        return await _resume_run(home, journal, run_id, models, watch)
+        return await _resume_run(home, journal, run_id, around)
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the run has to say why it doesn't go on
@@ -95,18 +117,22 @@ async def _try_advance(home: Home, journal: FencedJournal, run_id: str, models: 
         return await _record_failure(journal, run_id, f"It couldn't be carried on: {error}")
 
 
-async def _resume_run(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels, watch: CancelWatch) -> AdvanceResult:
+async def _resume_run(home: Home, journal: FencedJournal, run_id: str, around: RunSurroundings) -> AdvanceResult:
     if await home.cancel_requests.pending([run_id]):
         return await _end_cancelled(home, journal, run_id)
     entries = await journal.read(run_id)
-    opened = replay(entries).opened
+    state = replay(entries)
+    opened = state.opened
     if count_futile_attempts(entries) >= MAX_ATTEMPTS:
-        return await _record_failure(journal, run_id, f"It was taken up {MAX_ATTEMPTS} times without coming any further.")
+        why = f"It was taken up {MAX_ATTEMPTS} times without coming any further."
+        return replace(await _record_failure(journal, run_id, why), stalled=True)
     order = run_spec_of(run_id, opened)
     user = "" if opened is None else opened.user
-    async with open_agent(order, home, user, models) as agent, watch.watching(run_id, lambda: agent.cancel(run_id)):
+    async with open_agent(order, home, user, around.models) as agent, around.watch.watching(run_id, lambda: agent.cancel(run_id)):
         kept = replace(home.services(), journal=journal)
-        result = await agent.resume(run_id, journal=kept, user=user)
+        with ExitStack() as counting:
+            counted = around.observe and counting.enter_context(around.observe(order.name, run_id, state.usage, agent))
+            result = await agent.resume(run_id, journal=kept, user=user, watchers=[counted] if counted else ())
     if result.stopped == "waiting" and await home.cancel_requests.pending([run_id]):
         return await _end_cancelled(home, journal, run_id)
     return AdvanceResult(result.stopped, result.reason, result.stopped == "waiting" and not result.approvals)

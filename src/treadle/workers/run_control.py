@@ -6,7 +6,7 @@ from time import monotonic
 from msgspec.structs import replace
 
 from treadle.core.entries import Finished, Opened
-from treadle.core.errors import RunTaken
+from treadle.core.errors import RunNotFound, RunTaken
 from treadle.engine.engine import new_run_id
 from treadle.engine.tree import load_run_tree
 from treadle.guard.redaction import Redactor
@@ -14,7 +14,7 @@ from treadle.home import Home
 from treadle.loop.state import replay
 from treadle.stores.journal import RunInfo
 from treadle.stores.leases import FencedJournal
-from treadle.stores.queue import QueuePosition, RunQueue
+from treadle.stores.queue import RunQueue
 from treadle.workers.run_spec import is_worker_run, run_spec_of
 
 CANCEL_SECONDS = 5.0  # for the process that executes a run to end it
@@ -93,7 +93,7 @@ async def retry_run(home: Home, run_id: str) -> None:
     state = replay(await home.journal.read(run_id))
     check_failed(run_id, state.finished)
     user = "" if state.opened is None else state.opened.user
-    await RunQueue(home.database).add_once(QueuePosition(run_id, user, run_spec_of(run_id, state.opened).first_model))
+    await RunQueue(home.database).add_once(run_spec_of(run_id, state.opened).position(run_id, user))
 
 
 def check_failed(run_id: str, finished: Finished | None) -> None:
@@ -101,6 +101,15 @@ def check_failed(run_id: str, finished: Finished | None) -> None:
     if finished is None or finished.stopped != "failed":
         how = "isn't over" if finished is None else f"has stopped as {finished.stopped!r}"
         raise RunTaken(f"Run {run_id} {how}: only a failed run can be retried.")
+
+
+async def failure_reason(home: Home, run_id: str) -> str:
+    """Return why a run failed, with secrets masked; empty where it hasn't, or is gone."""
+    try:
+        finished = replay(await home.journal.read(run_id)).finished
+    except RunNotFound:
+        return ""
+    return "" if finished is None or finished.stopped != "failed" else Redactor().text(finished.reason)
 
 
 async def wait_for_run(home: Home, run_id: str, timeout: float | None = None) -> RunInfo:  # noqa: ASYNC109 - it returns

@@ -5,6 +5,7 @@ Stored with the run (`Opened.origin`) and in schedules.
 Any worker makes the same agent of it. It contains no keys: those are in the environment of each worker.
 """
 
+import re
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -27,16 +28,20 @@ from treadle.home import Home
 from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import assistant_agent, get_assistant
 from treadle.plugins.models import model_at, split_model_names
+from treadle.stores.queue import DEFAULT_QUEUE, QueuePosition
 from treadle.tools.text import repair_surrogates
 
 FACE = "worker"
+MAX_PRIORITY = 1000
+_QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,50}")
 
 
 class RunSpec(Struct, frozen=True):
     """A run's specification. `workspace` is its working folder, which has to exist on every machine where it is used.
 
     Where it isn't `attended`, no approvals are requested: calls that need approval are denied. `agent` is an agent of a program,
-    "module:name", instead of an assistant; it has its own model and rules.
+    "module:name", instead of an assistant; it has its own model and rules. `queue` names the queue that it waits in, and
+    `priority` how urgent it is there: higher ones begin first.
     """
 
     assistant: str = ""
@@ -46,6 +51,8 @@ class RunSpec(Struct, frozen=True):
     workspace: str = ""
     attended: bool = True
     agent: str = ""
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
 
     @property
     def name(self) -> str:
@@ -59,20 +66,34 @@ class RunSpec(Struct, frozen=True):
 
     def check(self) -> None:
         """Raise with a sentence where there is no such assistant, or an agent is combined with options that it has itself."""
+        check_queue_name(self.queue)
+        if not -MAX_PRIORITY <= self.priority <= MAX_PRIORITY:
+            raise SettingsError(f"A priority is a whole number from -{MAX_PRIORITY} to {MAX_PRIORITY}, not {self.priority}.")
         if not self.agent:
             get_assistant(self.assistant)
             return
         module, _, name = self.agent.partition(":")
         if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
             raise SettingsError(f"{self.agent!r} names no agent; write module:name, such as mypkg.app:agent.")
-        if replace(self, agent="") != RunSpec():
+        if replace(self, agent="") != RunSpec(queue=self.queue, priority=self.priority):
             raise SettingsError("An agent of a program has its own model, instructions and rules: leave other options out.")
 
     @property
     def origin(self) -> dict[str, Any]:
         """The origin that is journaled with the run."""
         kept: dict[str, Any] = {"face": FACE, **msgspec.to_builtins(self)}
-        return kept if self.agent else {name: value for name, value in kept.items() if name != "agent"}
+        added = {"agent": "", "queue": DEFAULT_QUEUE, "priority": 0}  # what runs of earlier versions don't have
+        return {name: value for name, value in kept.items() if name not in added or value != added[name]}
+
+    def position(self, run_id: str, user: str, at: float = 0.0) -> QueuePosition:
+        """Return the run's position in its queue."""
+        return QueuePosition(run_id, user, self.first_model, at, self.queue, self.priority)
+
+
+def check_queue_name(name: str) -> None:
+    """Raise with a sentence where a queue can't have this name."""
+    if not _QUEUE_NAME.fullmatch(name):
+        raise SettingsError(f"{name[:50]!r} can't be a queue's name: up to 50 letters, digits, - and _ can.")
 
 
 def opening_entries(order: RunSpec, message: str, user: str) -> list[Entry]:

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from treadle.core.errors import RunTaken, SettingsError
 from treadle.core.log import log
-from treadle.stores.queue import QueuePosition
 from treadle.stores.schedules import Schedule, Schedules
 from treadle.workers.run_spec import RunSpec, opening_entries
 
@@ -73,7 +72,7 @@ async def _start_run(schedules: Schedules, schedule: Schedule, now: float) -> bo
     try:
         wanted = msgspec.json.decode(schedule.wanted, type=ScheduledRun)
         entries = opening_entries(wanted.order, wanted.message, wanted.user)
-        place = QueuePosition(scheduled_run_id(schedule), wanted.user, wanted.order.first_model)
+        place = wanted.order.position(scheduled_run_id(schedule), wanted.user)
         return await schedules.begin(schedule, next_due_time(schedule.cron, schedule.zone, now), place, entries)
     except RunTaken:
         return False  # begun already, by an earlier schedule of this name

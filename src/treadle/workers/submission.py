@@ -12,7 +12,7 @@ from treadle.core.errors import RunTaken, SettingsError
 from treadle.engine.engine import new_run_id
 from treadle.home import Home
 from treadle.loop.state import replay
-from treadle.stores.queue import QueuePosition, RunQueue
+from treadle.stores.queue import RunQueue
 from treadle.stores.schedules import Schedule, Schedules
 from treadle.workers.run_spec import RunSpec, opening_entries, run_spec_of
 from treadle.workers.schedules import ScheduledRun, new_schedule
@@ -30,7 +30,7 @@ async def submit_run(home: Home, order: RunSpec, message: str, *, user: str = ""
         raise SettingsError(f"{run_id[:100]!r} can't be a run's id: up to 100 letters, digits, - and _ can.")
     chosen, entries = run_id or new_run_id(), opening_entries(order, message, user)
     try:
-        await RunQueue(home.database).open(QueuePosition(chosen, user, order.first_model, at), entries)
+        await RunQueue(home.database).open(order.position(chosen, user, at), entries)
     except RunTaken:
         if not _is_same_run(entries, await home.journal.read(chosen)):
             raise RunTaken(f"Run {chosen} exists, with another message or other options: choose another id.") from None
@@ -49,7 +49,7 @@ async def requeue_run(home: Home, run_id: str, at: float = 0.0) -> None:
     if state.finished is not None and not state.finished.resumable:
         raise SettingsError(f"Run {run_id} is over ({state.finished.stopped}), so there is nothing to go on with.")
     user = "" if state.opened is None else state.opened.user
-    await RunQueue(home.database).add(QueuePosition(run_id, user, order.first_model, at))
+    await RunQueue(home.database).add(order.position(run_id, user, at))
 
 
 async def schedule_run(home: Home, cron: str, zone: str, wanted: ScheduledRun, name: str = "") -> Schedule:

@@ -6,6 +6,7 @@ from os import getpid, urandom
 from socket import gethostname
 from time import monotonic, time
 
+from treadle._version import __version__
 from treadle.core.errors import JournalError, TreadleError
 from treadle.core.log import log
 from treadle.home import Home
@@ -13,19 +14,22 @@ from treadle.loop.state import replay
 from treadle.settings.loader import user_settings
 from treadle.stores.cancellation import CancelWatch
 from treadle.stores.leases import Lease
-from treadle.stores.queue import DispatchedRun, QueuePosition, RunCeilings, RunQueue
+from treadle.stores.queue import DEFAULT_QUEUE, DispatchedRun, QueueCeiling, RunCeilings, RunQueue
 from treadle.stores.schedules import Schedules
 from treadle.stores.waits import PAGE
+from treadle.stores.worker_list import WorkerInfo, WorkerList
 from treadle.workers.dispatcher import Dispatcher, LocalDispatcher, WorkerOptions, wait_for_poll
-from treadle.workers.executor import AdvanceResult, advance_run
-from treadle.workers.run_spec import WorkerModels, is_worker_run, run_spec_of
+from treadle.workers.executor import RENEWALS, AdvanceResult, Observe, advance_run
+from treadle.workers.run_spec import WorkerModels, check_queue_name, is_worker_run, run_spec_of
 from treadle.workers.schedules import start_due_runs
 
 OnLine = Callable[[str], None]
 
+LIST_SECONDS = 5.0  # between two updates of the list of workers, at most
 SCHEDULE_POLL_SECONDS = 1.0  # seconds between two looks at what is due
 ATTEMPTS = 3  # to take a lease that another worker has
-FINAL_OUTCOMES = ("answered", "limit", "waiting", "cancelled", "failed")
+RETRY_SECONDS = 5.0  # before the second try of a failed run; twice as long before each further one
+FINAL_OUTCOMES = ("answered", "limit", "waiting", "cancelled")
 OUTCOME_TEXTS = {
     "answered": "answered",
     "limit": "answered at a limit",
@@ -33,6 +37,7 @@ OUTCOME_TEXTS = {
     "asleep": "waits for a time or an event",
     "cancelled": "cancelled",
     "failed": "failed",
+    "again": "failed, and is tried again",
     "fenced": "given up",
     "left": "left for later",
 }
@@ -40,9 +45,19 @@ OUTCOME_TEXTS = {
 
 def load_worker_options() -> WorkerOptions:
     """Return the user's settings for workers."""
-    said = user_settings().worker
-    ceilings = RunCeilings(said.per_user, said.per_model, said.per_minute)
-    return WorkerOptions(said.at_once, said.lease, ceilings, said.agents)
+    settings = user_settings()
+    said, queues = settings.worker, settings.queues
+    ceilings = RunCeilings(
+        said.per_user,
+        said.per_model,
+        said.per_minute,
+        {name: QueueCeiling(each.at_once, each.per_minute) for name, each in queues.items()},
+    )
+    tries = {name: each.tries for name, each in queues.items() if each.tries is not None}
+    taken = said.queues or (DEFAULT_QUEUE,)
+    for name in (*taken, *queues):
+        check_queue_name(name)
+    return WorkerOptions(said.at_once, said.lease, ceilings, said.agents, taken, said.tries, tries, said.drain)
 
 
 def new_worker_id() -> str:
@@ -64,7 +79,15 @@ def make_dispatcher(home: Home, queue: RunQueue, terms: WorkerOptions, holder: s
 class Worker:
     """Executes runs until it is stopped."""
 
-    def __init__(self, home: Home, terms: WorkerOptions, tell: OnLine, dispatcher: Dispatcher | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        terms: WorkerOptions,
+        tell: OnLine,
+        dispatcher: Dispatcher | None = None,
+        observe: Observe | None = None,
+    ) -> None:
+        self._observe = observe
         self.holder = new_worker_id()
         self._home = home
         self._terms = terms
@@ -75,16 +98,41 @@ class Worker:
         self._models = WorkerModels(terms.agents)
         self._cancel_watch = CancelWatch(home.cancel_requests)
         self._waking = DueRuns(home, self._queue)
+        self._workers = WorkerList(home.database)
 
-    async def work(self, stop: asyncio.Event) -> None:
-        """Execute runs until `stop`; then release those that are active, for other workers to continue."""
+    async def work(self, stop: asyncio.Event, hurry: asyncio.Event | None = None) -> None:
+        """Execute runs until `stop`, and let those that are active end, for `drain` seconds or until `hurry`.
+
+        The rest is released, for other workers to continue.
+        """
         self._home.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # for what is a file also where runs are in a database
         scheduling = asyncio.ensure_future(self._run_schedules(stop))
+        listing = asyncio.ensure_future(self._list_itself(stop))
         try:
-            await self._dispatcher.work(self._execute, stop)
+            await self._dispatcher.work(self._execute, stop, hurry=hurry)
         finally:
             stop.set()
             await scheduling
+            listing.cancel()
+            await asyncio.wait([listing])
+            await self._leave_list()
+
+    async def _list_itself(self, stop: asyncio.Event) -> None:
+        """Keep this worker in the list of workers."""
+        terms = self._terms
+        while True:
+            info = WorkerInfo(self.holder, terms.queues, terms.at_once, __version__, stop.is_set(), live=True)
+            try:
+                await self._workers.renew(info, terms.lease)
+            except JournalError as error:
+                log.warning("The list of workers couldn't be updated: %s", error)
+            await asyncio.sleep(min(terms.lease / RENEWALS, LIST_SECONDS))
+
+    async def _leave_list(self) -> None:
+        try:
+            await self._workers.remove(self.holder)
+        except JournalError as error:
+            log.warning("The list of workers couldn't be updated: %s", error)
 
     async def _execute(self, sent: DispatchedRun, *, left: bool = False) -> None:
         """Execute a run, report to the queue, and print a line."""
@@ -126,21 +174,26 @@ class Worker:
     async def _execute_leased(self, lease: Lease, sent: DispatchedRun) -> None:
         began = monotonic()
         try:
-            done = await advance_run(self._home, lease, self._models, self._cancel_watch)
-            await self._report(sent, done)  # before the lease is given up, or it would look as if it had been left behind
+            done = await advance_run(self._home, lease, self._models, self._cancel_watch, self._observe)
+            outcome = await self._report(sent, done)  # before the lease is given up, or it would look as if it had been left behind
         except asyncio.CancelledError:
             await self._home.leases.give_up(lease)
             await self._queue.put_back(sent)
             self._tell(f"{sent.run_id} let go, for another worker to go on with ({monotonic() - began:.1f} s)")
             raise
-        self._tell(f"{sent.run_id} {_format_outcome(sent, done)} ({monotonic() - began:.1f} s)")
+        self._tell(f"{sent.run_id} {_format_outcome(sent, done, outcome)} ({monotonic() - began:.1f} s)")
         await self._home.leases.give_up(lease)
 
-    async def _report(self, sent: DispatchedRun, done: AdvanceResult) -> None:
+    async def _report(self, sent: DispatchedRun, done: AdvanceResult) -> str:
+        """Report to the queue; return the outcome, as `OUTCOME_TEXTS` has it."""
+        if done.outcome == "failed":
+            is_dead = await self._queue.fail(sent, "stalled" if done.stalled else "failed", self._terms.tries_of, RETRY_SECONDS)
+            return "failed" if is_dead else "again"
         if done.outcome in FINAL_OUTCOMES:
             await self._queue.over(sent)
         else:  # another worker's by now, and then this changes nothing; else it is tried again
             await self._queue.put_back(sent, self._terms.lease)
+        return "asleep" if done.asleep else done.outcome
 
     async def _run_schedules(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
@@ -152,8 +205,8 @@ class Worker:
             await wait_for_poll(stop, await self._waking.seconds_to_next(SCHEDULE_POLL_SECONDS))
 
 
-def _format_outcome(sent: DispatchedRun, done: AdvanceResult) -> str:
-    words = OUTCOME_TEXTS["asleep" if done.asleep else done.outcome].format(sent.run_id)
+def _format_outcome(sent: DispatchedRun, done: AdvanceResult, outcome: str) -> str:
+    words = OUTCOME_TEXTS[outcome].format(sent.run_id)
     why = done.why if done.outcome in ("failed", "fenced", "left") else ""
     return f"{words}: {why.rstrip('.')}" if why else words
 
@@ -190,7 +243,7 @@ class DueRuns:
         if not is_worker_run(opened):
             self._foreign.add(run_id)
             return False
-        return await self._queue.add_once(QueuePosition(run_id, user, run_spec_of(run_id, opened).first_model))
+        return await self._queue.add_once(run_spec_of(run_id, opened).position(run_id, user))
 
     async def seconds_to_next(self, most: float) -> float:
         """Return the seconds until a run is due, at most so many."""

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from treadle.cli.exit_codes import OK
 from treadle.cli.runner import run_async
-from treadle.cli.ui.log_handler import attach_access_log, attach_log
+from treadle.cli.ui.log_handler import attach_access_log, attach_json_log, attach_log
 from treadle.cli.ui.render import format_count
 from treadle.cli.ui.screen import Screen
 from treadle.core.errors import SettingsError
+from treadle.engine.telemetry import start_telemetry
 from treadle.plugins.assistants import find_assistants
 from treadle.stores.owner_access import TOKEN_FILE
 
@@ -53,8 +54,12 @@ async def _run_server(args: argparse.Namespace, screen: Screen, demo: "ServerDem
     found, broken = find_assistants()
     for each in broken:
         screen.tell(str(each), "red")
-    attach_log(screen, "treadle", "uvicorn")
-    if args.access_log:
+    start_telemetry()
+    if args.json_log:
+        attach_json_log("treadle", "uvicorn", access=ACCESS if args.access_log else "")
+    else:
+        attach_log(screen, "treadle", "uvicorn")
+    if args.access_log and not args.json_log:
         attach_access_log(screen, ACCESS)
     host = make_host(demo.model, demo.base_url) if demo else make_host(args.model or "", args.base_url or "")
     await serve_http(

@@ -74,14 +74,25 @@ def _check_exclusive(args: argparse.Namespace) -> None:
 async def _make_order(args: argparse.Namespace) -> RunSpec:
     if args.agent:
         if args.assistant or args.model or args.base_url or args.instructions or args.workspace or args.no_person:
-            raise SettingsError("--agent has its own model, instructions and rules: only --user and when it runs can be given.")
-        return RunSpec(agent=args.agent)
+            raise SettingsError(
+                "--agent has its own model, instructions and rules: only --user, its queue and when it runs can be given."
+            )
+        return RunSpec(agent=args.agent, queue=args.queue, priority=args.priority)
     if not args.assistant:
         raise SettingsError("Say whom to ask: -a NAME, or --agent MODULE:NAME; `treadle assistants` lists the assistants.")
     chosen = options_from_args(args)
     name, address = (chosen.model, "") if chosen.model else configured_model()
     name = name or await default_model()
-    return RunSpec(chosen.assistant, name, chosen.base_url or address, chosen.instructions, chosen.workspace, chosen.attended)
+    return RunSpec(
+        chosen.assistant,
+        name,
+        chosen.base_url or address,
+        chosen.instructions,
+        chosen.workspace,
+        chosen.attended,
+        queue=args.queue,
+        priority=args.priority,
+    )
 
 
 def parse_time(text: str | None, now: float | None = None) -> float:

@@ -1,19 +1,27 @@
-"""`treadle worker`: run queued runs, with one line on stdout for each. Ctrl-C or SIGTERM releases those in progress."""
+"""`treadle worker`: run queued runs, with one line on stdout for each.
+
+Ctrl-C or SIGTERM has it take no more: runs in progress may end within `worker.drain` seconds, and the rest is released.
+"""
 
 import argparse
 import asyncio
 import os
 import signal
+from contextlib import AsyncExitStack
 from threading import Timer
 
 from msgspec.structs import replace
 
 from treadle.cli.exit_codes import OK
 from treadle.cli.runner import run_async
-from treadle.cli.ui.log_handler import attach_log
+from treadle.cli.ui.log_handler import attach_json_log, attach_log
 from treadle.cli.ui.screen import Screen
-from treadle.home import open_home
+from treadle.engine.telemetry import start_telemetry
+from treadle.home import Home, open_home
+from treadle.stores.queue import DEFAULT_QUEUE
 from treadle.workers.dispatcher import WorkerOptions
+from treadle.workers.executor import Observe
+from treadle.workers.run_spec import check_queue_name
 from treadle.workers.worker import Worker, load_worker_options
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -26,14 +34,39 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run_worker(args: argparse.Namespace, screen: Screen) -> int:
-    attach_log(screen, "treadle")
+    start_telemetry()
+    if args.json_log:
+        attach_json_log("treadle")
+    else:
+        attach_log(screen, "treadle")
     terms, home = _load_terms(args), open_home()
-    worker, stop = Worker(home, terms, screen.line), asyncio.Event()
+    async with AsyncExitStack() as serving:
+        observe = await _serve_metrics(args.metrics, home, screen, serving) if args.metrics else None
+        return await _work(Worker(home, terms, screen.line, observe=observe), terms, home, screen)
+
+
+async def _serve_metrics(address: str, home: Home, screen: Screen, serving: AsyncExitStack) -> Observe:
+    """Serve the worker's metrics while it runs; return what counts a run."""
+    from treadle.server.metrics import ServerMetrics  # slow to import
+    from treadle.server.worker_metrics import parse_metrics_address, serve_metrics
+    from treadle.stores.queue_stats import count_asking
+
+    figures = ServerMetrics(home.database)
+    serving.enter_context(figures.counting(lambda: count_asking(home.database)))
+    host, port = await serving.enter_async_context(serve_metrics(figures, *parse_metrics_address(address)))
+    screen.note(f"Metrics: http://{host}:{port}/metrics")
+    return figures.turn
+
+
+async def _work(worker: Worker, terms: WorkerOptions, home: Home, screen: Screen) -> int:
+    stop, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+    first = _stop if terms.drain == 0 else _drain
     for number in SIGNALS:
-        loop.add_signal_handler(number, _stop, stop, screen, loop)
-    screen.note(f"{worker.holder} works on {home.database.name}, {terms.at_once} at once. Ctrl-C stops it.")
-    await worker.work(stop)
+        loop.add_signal_handler(number, first, stop, hurry, screen, loop)
+    queues = "" if terms.queues == (DEFAULT_QUEUE,) else f", queues {', '.join(terms.queues)}"
+    screen.note(f"{worker.holder} works on {home.database.name}, {terms.at_once} at once{queues}. Ctrl-C stops it.")
+    await worker.work(stop, hurry)
     return OK
 
 
@@ -45,16 +78,33 @@ def _load_terms(args: argparse.Namespace) -> WorkerOptions:
         at_once=args.at_once or settled.at_once,
         lease=args.lease or settled.lease,
         agents=tuple(args.agents or settled.agents),
+        queues=_check_queues(tuple(args.queue or settled.queues)),
+        drain=settled.drain if args.drain is None else args.drain,
     )
 
 
-def _stop(stop: asyncio.Event, screen: Screen, loop: asyncio.AbstractEventLoop) -> None:
+def _check_queues(queues: tuple[str, ...]) -> tuple[str, ...]:
+    for name in queues:
+        check_queue_name(name)
+    return queues
+
+
+def _drain(stop: asyncio.Event, hurry: asyncio.Event, screen: Screen, loop: asyncio.AbstractEventLoop) -> None:
+    """Take no more runs, and let those that are active end. A second signal releases them."""
+    for number in SIGNALS:
+        loop.add_signal_handler(number, _stop, stop, hurry, screen, loop)
+    screen.note("Stopping as soon as what is under way has ended. Ctrl-C leaves it to others.")
+    stop.set()
+
+
+def _stop(stop: asyncio.Event, hurry: asyncio.Event, screen: Screen, loop: asyncio.AbstractEventLoop) -> None:
     """Stop, and release the runs. A second signal ends the process at once: like a crash, after which nothing is lost."""
     for number in SIGNALS:
         loop.remove_signal_handler(number)
         signal.signal(number, signal.SIG_DFL)
     screen.note("Stopping: what is under way is left to others.")
     stop.set()
+    hurry.set()
     latest = Timer(STOP_TIMEOUT, os._exit, (OK,))  # a tool may refuse to stop, and the process would wait for it
     latest.daemon = True
     latest.start()

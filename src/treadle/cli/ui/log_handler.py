@@ -1,7 +1,11 @@
-"""Log output of long-running commands on the screen: one line for each error."""
+"""Log output of long-running commands: one line for each error on the screen, or JSON for programs that collect logs."""
 
+import json
 import logging
 import os
+import sys
+from datetime import UTC, datetime
+from typing import Any
 
 from treadle.cli.ui.screen import Screen
 from treadle.guard.redaction import Redactor
@@ -21,6 +25,35 @@ def attach_access_log(screen: Screen, name: str) -> None:
     if not os.environ.get("TREADLE_DEBUG"):  # where the whole log is shown, they are in it
         logging.getLogger(name).addHandler(_ScreenHandler(screen, logging.INFO, "dim"))
         logging.getLogger(name).setLevel(logging.INFO)
+
+
+def attach_json_log(*names: str, access: str = "") -> None:
+    """Print each record from warnings up as a line of JSON on stderr; of the logger `access`, each request."""
+    handler = _JsonHandler()
+    for name in names:
+        logging.getLogger(name).addHandler(handler)
+        logging.getLogger(name).setLevel(logging.INFO if os.environ.get("TREADLE_DEBUG") else logging.WARNING)
+    if access:
+        logging.getLogger(access).setLevel(logging.INFO)
+
+
+class _JsonHandler(logging.Handler):
+    """Logging handler that prints a record as a line of JSON, with secrets masked."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the record: when, how bad, from which logger, its message, its error and its fields."""
+        redactor = Redactor()
+        said: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": redactor.text(record.getMessage()),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            said["error"] = type(record.exc_info[1]).__name__
+            said["traceback"] = redactor.text(logging.Formatter().formatException(record.exc_info))
+        said |= getattr(record, "fields", {})
+        print(json.dumps(said), file=sys.stderr, flush=True)
 
 
 class _ScreenHandler(logging.Handler):

@@ -17,7 +17,7 @@ from treadle.plugins.models import configured_model
 from treadle.server.models import ModelCatalog
 from treadle.server.runs.journals import find_opened
 from treadle.server.runs.schemas import TurnRequest
-from treadle.stores.queue import RunQueue
+from treadle.stores.queue import DEFAULT_QUEUE, RunQueue
 from treadle.workers.run_spec import RunSpec
 from treadle.workers.submission import submit_run
 
@@ -35,7 +35,9 @@ def run_id_of_key(key: str) -> str:
 
 def digest_request(asked: TurnRequest) -> str:
     """Return a digest of a request, to tell whether another one is the same."""
-    return sha256(msgspec.json.encode(asked)).hexdigest()
+    values = msgspec.to_builtins(asked)
+    kept = {name: value for name, value in values.items() if name not in ("queue", "priority") or value}
+    return sha256(msgspec.json.encode(kept)).hexdigest()
 
 
 def check_same_request(entries: Sequence[Entry], digest: str) -> None:
@@ -51,7 +53,9 @@ async def submit_turn(host: Host, models: ModelCatalog, asked: TurnRequest, run_
     if asked.run_id or asked.call or asked.context or asked.attachments:
         raise HTTPException(422, "A run for workers is a new one with a message: leave `run_id`, `call`, `context` and files out.")
     name, address = await _model_of(models, asked.model or "")
-    order = RunSpec(asked.assistant, name, address, asked.instructions or "")
+    order = RunSpec(
+        asked.assistant, name, address, asked.instructions or "", queue=asked.queue or DEFAULT_QUEUE, priority=asked.priority
+    )
     try:
         return await submit_run(host.home, order, asked.message, user=host.user, run_id=run_id)
     except RunTaken as error:

@@ -35,7 +35,8 @@ from treadle.server.runs.events import RunReply, StreamEvent, TurnEnded, to_plai
 from treadle.server.runs.replay import reply_from_journal
 from treadle.stores.cancellation import CancelWatch
 from treadle.stores.database import Database
-from treadle.stores.journal import DatabaseJournal, JournalQuery
+from treadle.stores.journal import DatabaseJournal
+from treadle.stores.queue_stats import count_asking
 
 
 class PositionedJournal(DatabaseJournal):
@@ -160,7 +161,7 @@ class LiveTurns:
             broadcast.hush()
 
     async def _count_waiting(self) -> int:
-        return len(await self.home.journal.listed(JournalQuery(status="waiting", limit=10_000, asks=True)))
+        return await count_asking(self.home.database)
 
     # what there is
 

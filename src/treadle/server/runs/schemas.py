@@ -54,6 +54,8 @@ class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
     where: Annotated[Literal["server", "workers"], Meta(description="What executes a new run: this server, or a worker.")] = (
         "server"
     )
+    queue: Annotated[str, Meta(description="The queue of a run for workers.", max_length=50)] = ""
+    priority: Annotated[int, Meta(description="How urgent a run for workers is: higher ones begin first.", ge=-1000, le=1000)] = 0
 
 
 class MessageRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -112,8 +112,25 @@ CREATE INDEX run_sessions_by_session ON run_sessions (session);
 CREATE TABLE conversation_labels (id TEXT COLLATE "C" PRIMARY KEY, title TEXT NOT NULL, pinned_at DOUBLE PRECISION NOT NULL);
 """
 
+_QUEUES = """
+ALTER TABLE queue ADD COLUMN queue TEXT COLLATE "C" NOT NULL DEFAULT 'default', ADD COLUMN priority INTEGER NOT NULL DEFAULT 0,
+    ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX queue_by_priority ON queue (state, priority DESC, at);
+CREATE INDEX runs_that_wait ON runs (run_id) WHERE status = 'waiting' AND parent = '';
+CREATE INDEX leases_held ON leases (run_id) WHERE holder <> '';
+ALTER TABLE queue_begun ADD COLUMN queue TEXT COLLATE "C" NOT NULL DEFAULT 'default';
+CREATE TABLE dead_letters (
+    run_id TEXT COLLATE "C" PRIMARY KEY, queue TEXT COLLATE "C" NOT NULL, cause TEXT NOT NULL, failures INTEGER NOT NULL,
+    at DOUBLE PRECISION NOT NULL
+);
+CREATE TABLE workers (
+    worker TEXT COLLATE "C" PRIMARY KEY, queues TEXT NOT NULL, at_once INTEGER NOT NULL, version TEXT NOT NULL,
+    draining INTEGER NOT NULL, until DOUBLE PRECISION NOT NULL
+);
+"""
+
 # Each is a step from the number before it; one that was released never changes.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 

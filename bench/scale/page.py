@@ -1,0 +1,57 @@
+"""The results as a page."""
+
+from collections.abc import Sequence
+
+from bench.machine import describe
+from bench.scale.cluster import ClusterShape
+from bench.scale.growth import GrowthPoint
+from bench.scale.storm import StormResult, percentile
+
+
+def storm_section(result: StormResult, shape: ClusterShape) -> str:
+    """What came through the kills."""
+    kills, streams, cancels = result.kills, result.streams, result.cancels
+    late = sum(seconds > 2 for seconds in cancels)
+    rows = {
+        "kills": f"{kills.total}: {kills.workers} of workers, {kills.servers} of servers, {kills.databases} of the database",
+        "runs": f"{result.plan.runs:,}: " + ", ".join(f"{count:,} {status}" for status, count in sorted(result.statuses.items())),
+        "runs lost": f"{len(result.lost)}",
+        "effects": f"{result.effects:,}, {len(result.effects_twice)} of them twice, {len(result.effects_missing)} missing",
+        "streams": f"{streams.streams:,} of {result.plan.watchers} watchers, "
+        f"{streams.events:,} events, {streams.reconnects:,} reconnects",
+        "events missing, double, out of order": f"{streams.missing}, {streams.double}, {streams.disordered}",
+        "cancels": f"{len(cancels)} landed, {result.cancels_failed} didn't; median {percentile(cancels, 50):.2f} s, "
+        f"95th percentile {percentile(cancels, 95):.2f} s, longest {max(cancels, default=0.0):.2f} s, {late} after more than 2 s",
+        "members that ended by themselves": ", ".join(f"{name} {count}" for name, count in result.ended.items()) or "none",
+        "duration": f"{result.seconds:.0f} s",
+    }
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    about = (
+        f"{shape.servers} servers and {shape.workers} workers on one PostgreSQL, each worker with {shape.at_once} runs at once and"
+        f" leases of {shape.lease:g} s. Each run has three effects, which are checked against a file after a kill. Watchers read at"
+        " any server, break streams off at random, and go on at another one; what they read is compared with the journal. A"
+        " cancel is timed from the request that a server accepted to the run's end; one whose worker is killed meanwhile takes up"
+        " to a lease longer."
+    )
+    return f"## Kills\n\n{about}\n\n| | |\n|---|---|\n{table}\n"
+
+
+def growth_section(points: Sequence[GrowthPoint]) -> str:
+    """How costs grow."""
+    rows = "\n".join(
+        f"| {each.kept:,} | {each.workers} | {each.per_second:.1f} | {each.database_ms:.1f} | {each.commits:.1f} |"
+        for each in points
+    )
+    about = (
+        "Runs with three effects of 50 ms, submitted one after the other and executed by workers with four at once. Time in the"
+        " database is that in which its sessions were active, polling included."
+    )
+    head = "| kept runs | workers | runs per second | database, ms per run | commits per run |\n|---|---|---|---|---|"
+    return f"## Growth\n\n{about}\n\n{head}\n{rows}\n"
+
+
+def page(sections: Sequence[str], command: str) -> str:
+    """The whole page."""
+    on = describe()
+    where = f"{on.cores} cores of {on.cpu}, {on.memory_gib} GiB, {on.python}, {on.commit}, {on.date}"
+    return "\n".join(["# Many servers and workers", "", f"Measured with `{command}` on {where}.", "", *sections])

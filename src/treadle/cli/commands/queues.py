@@ -1,0 +1,105 @@
+"""`treadle queues` and `treadle dead-letters`: what waits for workers, which workers there are, and runs that failed too often."""
+
+import argparse
+from typing import Any
+
+import msgspec
+
+from treadle.cli.exit_codes import FAILED, OK
+from treadle.cli.run_store import existing_home, resolve_run_id
+from treadle.cli.runner import run_async
+from treadle.cli.ui.render import clean_for_terminal, format_table, format_time, to_terminal_json
+from treadle.cli.ui.screen import Screen
+from treadle.core.errors import RunNotFound, SettingsError, TreadleError
+from treadle.home import open_home
+from treadle.runs import Runs
+from treadle.stores.dead_letters import DeadLetter
+from treadle.stores.queue_stats import OperationStats, read_operation_stats
+from treadle.stores.worker_list import WorkerInfo, WorkerList
+from treadle.workers.run_control import failure_reason
+
+
+def run(args: argparse.Namespace) -> int:
+    """Execute the command."""
+    if args.command == "queues":
+        return run_async(_show_queues(args, Screen()))
+    return run_async(_change_dead(args, Screen()) if args.action in ("retry", "remove") else _list_dead(args, Screen()))
+
+
+async def _show_queues(args: argparse.Namespace, screen: Screen) -> int:
+    database = open_home().database
+    stats = await read_operation_stats(database) if existing_home() else OperationStats()
+    workers = await WorkerList(database).listed() if existing_home() else []
+    if args.json:
+        screen.line(to_terminal_json({**msgspec.to_builtins(stats), "workers": msgspec.to_builtins(workers)}))
+        return OK
+    if not stats.queues and not workers:
+        screen.note("No run is queued, and there is no worker.")
+        return OK
+    rows = [
+        (name, *map(str, (each.ready, each.later, each.sent, each.dead)), f"{each.oldest:.0f} s")
+        for name, each in stats.queues.items()
+    ]
+    for line in format_table([("QUEUE", "READY", "LATER", "SENT", "DEAD", "OLDEST"), *rows], screen.width) if rows else ():
+        screen.line(line)
+    for line in format_table([("WORKER", "RUNS", "QUEUES", "STATE", "VERSION"), *map(_worker_row, workers)], screen.width):
+        screen.line(line)
+    return OK
+
+
+def _worker_row(each: WorkerInfo) -> tuple[str, ...]:
+    state = "silent" if not each.live else "draining" if each.draining else "live"
+    return each.worker, f"{each.runs}/{each.at_once}", ", ".join(each.queues), state, each.version
+
+
+async def _list_dead(args: argparse.Namespace, screen: Screen) -> int:
+    home = open_home()
+    found = await Runs(home).dead_letters(args.queue) if existing_home() else []
+    told = [(each, await failure_reason(home, each.run_id)) for each in found]
+    if args.json:
+        screen.line(to_terminal_json([_to_json(each, reason) for each, reason in told]))
+    elif told:
+        rows = [
+            (each.run_id, format_time(each.at), each.queue, str(each.failures), each.agent, clean_for_terminal(reason))
+            for each, reason in told
+        ]
+        for line in format_table([("RUN", "SINCE", "QUEUE", "FAILED", "AGENT", "REASON"), *rows], screen.width):
+            screen.line(line)
+    else:
+        screen.note("There are no dead letters.")
+    return OK
+
+
+def _to_json(each: DeadLetter, reason: str) -> dict[str, Any]:
+    return {**msgspec.to_builtins(each), "reason": reason}
+
+
+async def _change_dead(args: argparse.Namespace, screen: Screen) -> int:
+    """Retry or remove dead letters, and print what was done to each; one that can't be changed doesn't stop the others."""
+    if bool(args.run) == args.all:
+        raise SettingsError("Say which: RUN …, or --all.")
+    if args.queue and not args.all:
+        raise SettingsError("--queue goes with --all.")
+    runs = Runs(open_home())
+    chosen = [each.run_id for each in await runs.dead_letters(args.queue)] if args.all and existing_home() else args.run
+    done: dict[str, str] = {}
+    code = OK
+    for typed in chosen:
+        try:
+            run_id = typed if args.all else await resolve_run_id(typed)
+            if args.action == "retry":
+                await runs.retry(run_id)
+            elif not await runs.remove_dead_letter(run_id):
+                raise RunNotFound(f"Run {run_id} is no dead letter. `treadle dead-letters` lists them.")
+            done[run_id] = "queued" if args.action == "retry" else "removed"
+        except TreadleError as error:
+            if len(chosen) == 1:
+                raise
+            screen.tell(f"treadle: {error}", "red")
+            code = FAILED
+    if args.json:
+        screen.line(to_terminal_json(done))
+    else:
+        for run_id, status in done.items():
+            screen.line(f"{status.capitalize()}: {run_id}")
+    return code
