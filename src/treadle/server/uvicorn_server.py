@@ -83,7 +83,9 @@ async def serve_http(
     every account on this machine, with `anyone` every client that reaches it. `names` are host names besides its
     addresses; for the others see `create_app`.
     """
-    users = check_access(users_of(host), address, anyone=anyone, no_token=no_token, behind_proxy=behind_proxy)
+    oidc = user_settings().oidc
+    flags = {"anyone": anyone, "no_token": no_token, "behind_proxy": behind_proxy, "has_provider": bool(oidc.issuer)}
+    users = check_access(users_of(host), address, **flags)
     owner = OwnerAccess(host.home.folder) if users is None and not (anyone or no_token) else None
     link = SignInLink(on_signed_in) if owner else None
     called = [_parse_host_name(name) for name in names]
@@ -94,6 +96,7 @@ async def serve_http(
         "cors": cors,
         "behind_proxy": behind_proxy,
         "fetching": fetching,
+        "oidc": oidc,
     }
     with listen(address, port, anywhere=users is not None or anyone) as listening:
         if owner is not None:
@@ -122,10 +125,19 @@ def users_of(host: Host) -> Users:
 
 
 def check_access(
-    users: Users, address: str, *, anyone: bool = False, no_token: bool = False, behind_proxy: bool = False
+    users: Users,
+    address: str,
+    *,
+    anyone: bool = False,
+    no_token: bool = False,
+    behind_proxy: bool = False,
+    has_provider: bool = False,
 ) -> Users | None:
-    """Return the users, or None without authentication. Raises where that would expose the server without an explicit option."""
-    if users.all():
+    """Return the users, or None without authentication. Raises where that would expose the server without an explicit option.
+
+    With an identity provider there may be no users yet: the first one who signs in is added.
+    """
+    if users.all() or has_provider:
         if anyone:
             raise SettingsError("There are users, so that not anyone is let in; leave --anyone out, or remove them all.")
         if no_token:

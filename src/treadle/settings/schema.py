@@ -183,9 +183,30 @@ class MemorySettings(Struct, frozen=True):
 
 
 class ServerSettings(Struct, frozen=True):
-    """The models that users of a server may choose, besides its default."""
+    """The models that users of a server may choose, besides its default, and the address that browsers reach it at."""
 
     models: tuple[ModelSpecName, ...] = ()
+    public_url: HttpUrl = ""
+
+
+class OidcSettings(Struct, frozen=True):
+    """Sign-in with an OpenID Connect provider; without an issuer there is none.
+
+    The secret of the client is in the variable TREADLE_OIDC_SECRET. `name_claim` gives users their names, `groups_claim` their
+    groups, and the lists of groups their roles. `private` admits endpoints at private addresses.
+    """
+
+    issuer: HttpUrl = ""
+    client_id: Text = ""
+    title: Text = "single sign-on"
+    scopes: tuple[Name, ...] = ("openid", "profile", "email")
+    name_claim: Name = "preferred_username"
+    groups_claim: Name = "groups"
+    admin_groups: tuple[Name, ...] = ()
+    user_groups: tuple[Name, ...] = ()
+    reader_groups: tuple[Name, ...] = ()
+    session_hours: Annotated[float, Meta(gt=0, le=720)] = 12
+    private: bool = False
 
 
 class DatabaseSettings(Struct, frozen=True):
@@ -243,6 +264,7 @@ class Settings(Struct, frozen=True):
     skills: SkillSettings = SkillSettings()
     memory: MemorySettings = MemorySettings()
     server: ServerSettings = ServerSettings()
+    oidc: OidcSettings = OidcSettings()
     database: DatabaseSettings = DatabaseSettings()
     worker: WorkerSettings = WorkerSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -359,6 +381,18 @@ KEYS: dict[str, SettingKey] = {
     "memory.enabled": SettingKey("off", "true or false"),
     "memory.index_limit": SettingKey("lower", "a whole number from 100 up"),
     "server.models": SettingKey("user", "a list of models' names, such as ollama:qwen3"),
+    "server.public_url": SettingKey("user", "an address such as https://treadle.example.org, without a password in it"),
+    "oidc.issuer": SettingKey("user", "an address such as https://login.example.org/realms/team, without a password in it"),
+    "oidc.client_id": SettingKey("user", "a text"),
+    "oidc.title": SettingKey("user", "a text"),
+    "oidc.scopes": SettingKey("user", "a list of scopes, such as openid"),
+    "oidc.name_claim": SettingKey("user", "the name of a claim, such as preferred_username"),
+    "oidc.groups_claim": SettingKey("user", "the name of a claim, such as groups"),
+    "oidc.admin_groups": SettingKey("user", "a list of groups' names"),
+    "oidc.user_groups": SettingKey("user", "a list of groups' names"),
+    "oidc.reader_groups": SettingKey("user", "a list of groups' names"),
+    "oidc.session_hours": SettingKey("user", "a number above 0 and up to 720"),
+    "oidc.private": SettingKey("user", "true or false"),
     "database.url": SettingKey("user", "an address such as postgresql://anna@localhost/treadle"),
     "database.wait": SettingKey("user", "a number from 0 to 3600"),
     "worker.at_once": SettingKey("user", "a whole number from 1 to 10000"),
@@ -388,6 +422,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "skills": SkillSettings,
     "memory": MemorySettings,
     "server": ServerSettings,
+    "oidc": OidcSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,
     "retention": RetentionSettings,
