@@ -60,6 +60,7 @@ GROUPS: tuple[Group, ...] = (
         (
             ("users, worker", "list, add or remove users; execute queued runs"),
             ("submit, schedules", "queue a run for workers; list or remove scheduled runs"),
+            ("notifications", "list notifications that aren't delivered yet"),
         ),
     ),
     (

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
 from treadle.admin.stats import open_stats, parse_moment
+from treadle.agent.quotas import Quotas, QuotaUsage
 from treadle.core.errors import SettingsError
 from treadle.home import Home
 from treadle.plugins.assistant import Assistant, Host
@@ -59,6 +60,7 @@ class ServerState(Struct, frozen=True):
 
     figures: ServerMetrics
     fetching: DownloadTracker
+    quotas: Quotas | None = None
 
 
 def make_server_state(fetching: DownloadTracker | None = None) -> ServerState:
@@ -92,6 +94,7 @@ class ServerApi:
             *job_routes(self._assistants, self._host),
             *audit_routes(self._host.home),
             *stats_routes(self._host.home),
+            *quota_routes(self._shared.quotas, self._person),
             *metrics_routes(self._shared.figures),
             *document_routes(all_routes, self._assistants),
             *compat_routes(self._assistants, self._host, self._models.named, self._shared.figures),
@@ -152,6 +155,17 @@ def stats_routes(home: Home) -> list[BaseRoute]:
         return await stats.ask(parse_stats_parameters(query))
 
     return routes_of(figures)
+
+
+def quota_routes(quotas: Quotas | None, person: User) -> list[BaseRoute]:
+    """Return the route of a user's quotas."""
+
+    @get("/api/quotas", returns="the quotas")
+    async def used() -> list[QuotaUsage]:
+        """List your quotas, with what is used of each in the current period."""
+        return [] if quotas is None else await quotas.usage_of(person)
+
+    return routes_of(used)
 
 
 def parse_stats_parameters(asked: StatsParameters) -> StatsQuery:

@@ -24,6 +24,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from treadle.agent.quotas import Quotas
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.home import open_home
 from treadle.plugins.assistant import Assistant, Host
@@ -138,11 +139,12 @@ def _create_multi_user_app(
     assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware], oidc: OidcSettings
 ) -> Starlette:
     """Return an application that routes to one per user, with the public routes in front."""
-    shared, caught = make_server_state(), [Middleware(ErrorMiddleware)]
+    quotas = Quotas(user_settings().quotas, host.home, users.all)
+    shared, caught = replace(make_server_state(), quotas=quotas), [Middleware(ErrorMiddleware)]
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(
-        lambda person: create_user_app(assistants, host_for_user(host, person), person, caught, shared=shared),
+        lambda person: create_user_app(assistants, host_for_user(host, person, quotas), person, caught, shared=shared),
         lambda: asyncio.to_thread(users.all),
         lambda person: has_interrupted_runs(host, person),
     )

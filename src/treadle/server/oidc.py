@@ -36,9 +36,7 @@ TIMEOUT = 10.0  # seconds of a request to the provider
 MAX_BYTES = 500_000  # of a response
 
 UNREACHABLE = "The identity provider can't be reached at the moment: try again later, or sign in with a token."
-UNTRUSTED = (
-    "The identity provider's answer isn't accepted: {}. Sign in again; if that doesn't help, ask the server's administrator."
-)
+UNTRUSTED = "The identity provider's answer isn't accepted: {}. Sign in again; if that fails, ask the server's administrator."
 
 Document = TypeVar("Document", bound=Struct)
 Fetch = Callable[[str, str, Mapping[str, str], bytes | None], Awaitable[GuardedResponse]]
@@ -270,9 +268,7 @@ def refusal(why: str) -> HTTPException:
 
 def _decode(response: GuardedResponse, kind: type[Document]) -> Document:
     try:
-        if response.status != 200:
-            raise ValueError(response.status)
-        return msgspec.json.decode(response.body, type=kind)
+        return msgspec.json.decode(response.body if response.status == 200 else b"", type=kind)
     except ValueError as error:
         log.warning("The identity provider's response can't be used: %s", error)
         raise HTTPException(502, UNREACHABLE) from error

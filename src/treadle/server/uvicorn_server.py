@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from treadle.admin.retention import run_retention_daily
 from treadle.core.errors import SettingsError
 from treadle.home import Home, open_user_home, open_users
+from treadle.notifications.notifier import run_notifier
 from treadle.plugins.assistant import Assistant, Host
 from treadle.server.app import create_app
 from treadle.server.http_protocol import ConnectionLimits, TimeoutProtocol, default_connection_limits
@@ -103,7 +104,8 @@ async def serve_http(
             owner.open()
         hosts = (*allowed_hosts(listening), *called)
         app = create_app(assistants, host, hosts=hosts, by_address=not is_loopback(address), **how)
-        async with run_retention_daily(user_settings().retention, partial(_all_homes, host.home, users)):
+        homes, settings = partial(_all_homes, host.home, users), user_settings()
+        async with run_retention_daily(settings.retention, homes), run_notifier(settings, homes):
             await TreadleServer(app, listening, _announce_link(on_listening, link), grace=grace).serve(sockets=[listening])
 
 

@@ -165,7 +165,7 @@ class Users:
 
     def person_of_session(self, secret: str) -> User | None:
         """Return the user of a session."""
-        query = f"{_SELECT} WHERE name = (SELECT name FROM sessions WHERE proof = ? AND until > ?)"
+        query = f"{_SELECT} WHERE name = (SELECT name FROM sessions WHERE proof = ? AND until > ?)"  # noqa: S608 - our own words
         with self._place.reading() as connection:
             row = connection.execute(query, (_hash_secret(secret), self._clock())).fetchone() if connection else None
         person = _from_row(*row) if row else None
@@ -178,7 +178,7 @@ class Users:
 
     def person_of_identity(self, issuer: str, subject: str) -> User | None:
         """Return the user that an identity provider's subject is linked to."""
-        query = f"{_SELECT} WHERE name = (SELECT name FROM identities WHERE issuer = ? AND subject = ?)"
+        query = f"{_SELECT} WHERE name = (SELECT name FROM identities WHERE issuer = ? AND subject = ?)"  # noqa: S608 - our own words
         with self._place.reading() as connection:
             row = connection.execute(query, (issuer, subject)).fetchone() if connection else None
         return _from_row(*row) if row else None

@@ -13,6 +13,8 @@ from treadle.cli.runner import run_async
 from treadle.cli.ui.log_handler import attach_log
 from treadle.cli.ui.screen import Screen
 from treadle.home import open_home
+from treadle.notifications.notifier import run_notifier
+from treadle.settings.loader import user_settings
 from treadle.workers.dispatcher import WorkerOptions
 from treadle.workers.worker import Worker, load_worker_options
 
@@ -33,7 +35,8 @@ async def _run_worker(args: argparse.Namespace, screen: Screen) -> int:
     for number in SIGNALS:
         loop.add_signal_handler(number, _stop, stop, screen, loop)
     screen.note(f"{worker.holder} works on {home.database.name}, {terms.at_once} at once. Ctrl-C stops it.")
-    await worker.work(stop)
+    async with run_notifier(user_settings(), lambda: [home]):
+        await worker.work(stop)
     return OK
 
 
