@@ -89,7 +89,7 @@ class Budget:
         self._period = period
         self._looking = asyncio.Lock()
         self._in_flight = BudgetUsage()  # what requests have sent whose usage isn't known yet
-        self._start = -1.0
+        self._start: float = -1.0
         self._looked_at = 0.0
         self._first = self._last = BudgetUsage()  # what the journal said at the first and at the last look of the day
         self._own = self._since = BudgetUsage()  # what was spent here since the first and since the last

@@ -31,11 +31,6 @@ CREATE TABLE identities (
     PRIMARY KEY (issuer, subject)
 ) WITHOUT ROWID;
 CREATE TABLE server_keys (name TEXT PRIMARY KEY, secret BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE shares (
-    owner TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE, run_id TEXT NOT NULL, kind TEXT NOT NULL, grantee TEXT NOT NULL,
-    at REAL NOT NULL, PRIMARY KEY (owner, run_id, kind, grantee)
-) WITHOUT ROWID;
-CREATE INDEX shares_by_grantee ON shares (kind, grantee);
 """
 MIGRATIONS = (SCHEMA, IDENTITY)  # each is a step from the number before it; one that was released never changes
 
