@@ -6,7 +6,7 @@ Any worker makes the same agent of it. It contains no keys: those are in the env
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib import import_module
 from inspect import isawaitable
 from operator import attrgetter
@@ -155,7 +155,8 @@ async def open_agent(order: RunSpec, home: Home, user: str, models: WorkerModels
     """Yield the assistant as an agent, and close its resources at the end. Approvals aren't answered here: a run waits for them."""
     if order.agent:
         agent = models.agent(order.agent)
-        with agent.override(model=models.within_quotas(agent.setup.model, user)):
+        limited = models.within_quotas(agent.setup.model, user)
+        with nullcontext() if limited is agent.setup.model else agent.override(model=limited):
             yield agent
         return
     model = models.within_quotas(models.named(order), user)
