@@ -7,15 +7,18 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from notifications.receivers import web_receiver
+from server.running import Serving, host
 from server.test_oidc import SETTINGS, Forger
+from server.test_users import House
 from treadle import Agent, Runs, ask, open_home, tool
 from treadle.core.errors import SettingsError
-from treadle.home import close_homes, open_users
+from treadle.home import close_homes, open_user_home, open_users
 from treadle.notifications.notifier import Notifier
 from treadle.server.oidc import Identity
 from treadle.server.oidc_login import admit
 from treadle.settings.schema import NotificationSettings, SmtpSettings
 from treadle.stores.outbox import Outbox
+from treadle.stores.users import USERS_FILE, Users
 from treadle.testing import Scripted, calls
 from treadle.workers import RunSpec, submit_run
 from treadle.workers.dispatcher import WorkerOptions
@@ -117,8 +120,6 @@ def test_notification(home, monkeypatch):
 
 
 def test_service_account(home):
-    from treadle.stores.users import Users
-
     now = [1_000.0]
     users = Users(home.folder / "users.db", clock=lambda: now[0])
     token = users.add("ci", "reader", service=True, expires=2_000.0)
@@ -131,3 +132,39 @@ def test_service_account(home):
     assert users.person_of(token) is None
     now[0] = 3_000.0
     assert users.person_of(renewed) is None
+
+
+def test_sharing(tmp_path):
+    """Reading is all that a share allows, and it ends when it is revoked."""
+    users = Users(tmp_path / "data" / USERS_FILE)
+    tokens = {
+        name: users.add(name, groups=groups) for name, groups in (("anna", []), ("ben", []), ("carl", ["staff"]), ("dora", []))
+    }
+    lent = host(tmp_path)
+    hers = open_user_home(lent.home, "anna")
+    for run_id in ("r", "s"):
+        asyncio.run(Agent(Scripted("A secret plan.")).run("Plan.", run_id=run_id, journal=hers.services(), user="anna"))
+    with Serving(tmp_path, lent=lent, users=users) as server:
+        house = House(server, users)
+
+        def status(name, path, method="GET", **more):
+            return house.ask(path, method, tokens[name], **more)[0]
+
+        shares = {"users": ["ben"], "groups": ["staff"]}
+        assert status("ben", "/api/runs/r/shares", "PUT", json=shares) == 404
+        assert status("anna", "/api/runs/r/shares", "PUT", json={"users": ["nemo"]}) == 422
+        assert house.told("/api/runs/r/shares", "PUT", tokens["anna"], json=shares) == shares
+        assert house.told("/api/runs/r/shares", token=tokens["anna"]) == shares
+        assert [each["run"]["run_id"] for each in house.told("/api/shared", token=tokens["carl"])] == ["r"]
+        for name in ("ben", "carl"):
+            assert "A secret plan." in json.dumps(house.told("/api/shared/anna/r", token=tokens[name]))
+            assert [status(name, path) for path in ("/api/shared/anna/s", "/api/runs/r", "/api/shared/..%2Fanna/r")] == [404] * 3
+            assert status(name, "/api/runs/r", "DELETE") == 404
+            assert status(name, "/api/runs/r/fork", "POST", json={}) == 404
+            assert status(name, "/api/shared/anna/r", "DELETE") == 405
+        assert (status("dora", "/api/shared/anna/r"), house.told("/api/shared", token=tokens["dora"])) == (404, [])
+        users.change("carl", groups=[])
+        house.waits_for(404, "/api/shared/anna/r", "GET", tokens["carl"])
+        house.told("/api/runs/r/shares", "PUT", tokens["anna"], json={})
+        assert status("ben", "/api/shared/anna/r") == 404
+    close_homes()

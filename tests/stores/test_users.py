@@ -398,6 +398,7 @@ def test_a_file_of_the_first_format_gets_what_it_lacks(tmp_path):
         for statement in (
             "DROP TABLE identities",
             "DROP TABLE server_keys",
+            "DROP TABLE shares",
             *[f"ALTER TABLE users DROP COLUMN {name}" for name in ("groups", "service", "expires")],
             "PRAGMA user_version=1",
         ):

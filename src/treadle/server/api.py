@@ -27,8 +27,10 @@ from treadle.server.models import DownloadTracker, ModelCatalog, model_routes
 from treadle.server.pages import panel_path
 from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
+from treadle.server.sharing import sharing_routes
 from treadle.stores.accounts import LOCAL_OWNER, Role, User
 from treadle.stores.stats.values import StatsQuery, StatsReport
+from treadle.stores.users import Users
 
 
 class CurrentUser(Struct, frozen=True):
@@ -61,6 +63,8 @@ class ServerState(Struct, frozen=True):
     figures: ServerMetrics
     fetching: DownloadTracker
     quotas: Quotas | None = None
+    users: Users | None = None
+    home: Home | None = None
 
 
 def make_server_state(fetching: DownloadTracker | None = None) -> ServerState:
@@ -89,6 +93,7 @@ class ServerApi:
             *about_routes(self._assistants, self._person),
             *model_routes(self._models),
             *run_routes(self._runs),
+            *sharing_routes(self._shared.users, self._shared.home or self._host.home, self._person, self._runs),
             *conversation_routes(self._runs, self._assistants, self._host.user),
             *demonstration_routes(self._host.home),
             *job_routes(self._assistants, self._host),

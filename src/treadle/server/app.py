@@ -140,7 +140,7 @@ def _create_multi_user_app(
 ) -> Starlette:
     """Return an application that routes to one per user, with the public routes in front."""
     quotas = Quotas(user_settings().quotas, host.home, users.all)
-    shared, caught = replace(make_server_state(), quotas=quotas), [Middleware(ErrorMiddleware)]
+    shared, caught = replace(make_server_state(), quotas=quotas, users=users, home=host.home), [Middleware(ErrorMiddleware)]
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(

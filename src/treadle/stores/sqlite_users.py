@@ -31,6 +31,11 @@ CREATE TABLE identities (
     PRIMARY KEY (issuer, subject)
 ) WITHOUT ROWID;
 CREATE TABLE server_keys (name TEXT PRIMARY KEY, secret BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE shares (
+    owner TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE, run_id TEXT NOT NULL, is_group INTEGER NOT NULL,
+    grantee TEXT NOT NULL, PRIMARY KEY (owner, run_id, is_group, grantee)
+) WITHOUT ROWID;
+CREATE INDEX shares_by_grantee ON shares (is_group, grantee);
 """
 MIGRATIONS = (SCHEMA, IDENTITY)  # each is a step from the number before it; one that was released never changes
 

@@ -56,6 +56,13 @@ class StoredUser(Struct, frozen=True):
     proof: bytes
 
 
+class Share(Struct, frozen=True):
+    """A user, or a group, who may read a run."""
+
+    grantee: str
+    is_group: bool = False
+
+
 def is_user_name(name: str) -> bool:
     """Return whether a user may have this name. It is a folder's name too, so no valid name leads anywhere else."""
     return re.fullmatch(_NAME, name) is not None and ".." not in name
@@ -112,6 +119,7 @@ class Users:
         """Remove a user and end their sessions."""
         with self._place.writing() as connection:
             _get_user(connection, name)
+            connection.execute("DELETE FROM shares WHERE is_group = 0 AND grantee = ?", (name,))  # another may get the name later
             connection.execute("DELETE FROM users WHERE name = ?", (name,))
 
     def change(
@@ -192,6 +200,32 @@ class Users:
             if there is not None and there[0] != name:
                 raise SettingsError(f"This subject is linked to the user {there[0]} already.")
             connection.execute("INSERT INTO identities VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (issuer, subject, name))
+
+    def set_shares(self, owner: str, run_id: str, shares: Sequence[Share]) -> None:
+        """Set who may read a run of a user; all others can't any more."""
+        with self._place.writing() as connection:
+            _get_user(connection, owner)
+            connection.execute("DELETE FROM shares WHERE owner = ? AND run_id = ?", (owner, run_id))
+            for each in dict.fromkeys(shares):
+                connection.execute("INSERT INTO shares VALUES (?, ?, ?, ?)", (owner, run_id, int(each.is_group), each.grantee))
+
+    def shares_of(self, owner: str, run_id: str) -> list[Share]:
+        """Return who may read a run of a user."""
+        query = "SELECT grantee, is_group FROM shares WHERE owner = ? AND run_id = ? ORDER BY is_group, grantee"
+        with self._place.reading() as connection:
+            rows = connection.execute(query, (owner, run_id)).fetchall() if connection else []
+        return [Share(grantee, bool(is_group)) for grantee, is_group in rows]
+
+    def shared_with(self, person: User) -> list[tuple[str, str]]:
+        """Return the runs of other users that a user may read: owner and id of each."""
+        groups = ",".join("?" * len(person.groups))
+        query = (
+            "SELECT DISTINCT owner, run_id FROM shares WHERE owner <> ? AND ((is_group = 0 AND grantee = ?)"  # noqa: S608 - marks only
+            f" OR (is_group = 1 AND grantee IN ({groups or 'NULL'}))) ORDER BY owner, run_id"
+        )
+        with self._place.reading() as connection:
+            rows = connection.execute(query, (person.name, person.name, *person.groups)).fetchall() if connection else []
+        return [(owner, run_id) for owner, run_id in rows]
 
     def key(self, name: str) -> bytes:
         """Return a secret key that all servers with these users share; it is created at the first use."""

@@ -121,6 +121,11 @@ CREATE TABLE identities (
     name TEXT COLLATE "C" NOT NULL REFERENCES users (name) ON DELETE CASCADE, PRIMARY KEY (issuer, subject)
 );
 CREATE TABLE server_keys (name TEXT COLLATE "C" PRIMARY KEY, secret BYTEA NOT NULL);
+CREATE TABLE shares (
+    owner TEXT COLLATE "C" NOT NULL REFERENCES users (name) ON DELETE CASCADE, run_id TEXT COLLATE "C" NOT NULL,
+    is_group INTEGER NOT NULL, grantee TEXT COLLATE "C" NOT NULL, PRIMARY KEY (owner, run_id, is_group, grantee)
+);
+CREATE INDEX shares_by_grantee ON shares (is_group, grantee);
 CREATE TABLE outbox_on (one INTEGER PRIMARY KEY CHECK (one = 1));
 CREATE TABLE outbox_new (run_id TEXT COLLATE "C" PRIMARY KEY, at DOUBLE PRECISION NOT NULL);
 CREATE FUNCTION outbox_note() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
