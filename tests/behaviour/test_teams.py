@@ -14,7 +14,7 @@ from treadle import Agent, Runs, ask, open_home, tool
 from treadle.core.errors import SettingsError
 from treadle.home import close_homes, open_user_home, open_users
 from treadle.notifications.notifier import Notifier
-from treadle.server.oidc import Identity
+from treadle.server.oidc import ProviderIdentity
 from treadle.server.oidc_login import admit
 from treadle.settings.schema import NotificationSettings, SmtpSettings
 from treadle.stores.outbox import Outbox
@@ -51,7 +51,7 @@ def test_identity_provider(home):
         with pytest.raises(HTTPException):
             forger.redeem()
     with pytest.raises(HTTPException, match="isn't linked"):
-        admit(users, Identity(SETTINGS.issuer, "another", "anna", ()), SETTINGS)
+        admit(users, ProviderIdentity(SETTINGS.issuer, "another", "anna", ()), SETTINGS)
 
 
 def test_quota(home, tmp_path, monkeypatch):

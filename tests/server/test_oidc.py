@@ -17,7 +17,7 @@ from server.running import Serving
 from treadle.core.errors import SettingsError
 from treadle.http_guard.client import GuardedResponse
 from treadle.server.login import COOKIE
-from treadle.server.oidc import Identity, OidcProvider, check_oidc, new_attempt
+from treadle.server.oidc import OidcProvider, ProviderIdentity, check_oidc, new_attempt
 from treadle.server.oidc_login import ATTEMPT_COOKIE, admit, name_for, role_for, safe_path
 from treadle.server.uvicorn_server import check_access
 from treadle.settings.schema import OidcSettings
@@ -259,7 +259,7 @@ def forger():
 
 def test_a_good_token_is_an_identity(forger):
     forger.claims = {"preferred_username": "anna", "groups": ["a", 7, "b", ""]}
-    assert forger.redeem() == Identity(ISSUER, "s", "anna", ("a", "b"))
+    assert forger.redeem() == ProviderIdentity(ISSUER, "s", "anna", ("a", "b"))
     method, url, _, body = forger.asked[1]
     sent = parse_qs(body.decode())
     assert (method, url) == ("POST", f"{ISSUER}/token")
@@ -392,9 +392,9 @@ def test_private_addresses_of_a_public_provider_are_not_asked():
 
 
 def test_names_come_from_the_claim_or_the_subject():
-    assert name_for(Identity(ISSUER, "s", "Anna.Müller@example.org", ())) == "anna.m-ller"
-    assert name_for(Identity(ISSUER, "s", "../..", ())).startswith("user-")
-    assert name_for(Identity(ISSUER, "s", "", ())) != name_for(Identity(ISSUER, "t", "", ()))
+    assert name_for(ProviderIdentity(ISSUER, "s", "Anna.Müller@example.org", ())) == "anna.m-ller"
+    assert name_for(ProviderIdentity(ISSUER, "s", "../..", ())).startswith("user-")
+    assert name_for(ProviderIdentity(ISSUER, "s", "", ())) != name_for(ProviderIdentity(ISSUER, "t", "", ()))
 
 
 def test_roles_are_the_strongest_of_the_groups():
@@ -411,9 +411,9 @@ def test_roles_are_the_strongest_of_the_groups():
 def test_a_chosen_name_takes_no_account_over(users):
     users.add("anna", "admin")
     with pytest.raises(HTTPException, match="users link anna s-evil"):
-        admit(users, Identity(ISSUER, "s-evil", "anna", ()), SETTINGS)
+        admit(users, ProviderIdentity(ISSUER, "s-evil", "anna", ()), SETTINGS)
     users.link_identity("anna", ISSUER, "s-anna")
-    assert admit(users, Identity(ISSUER, "s-anna", "somebody", ("x",)), SETTINGS).name == "anna"
+    assert admit(users, ProviderIdentity(ISSUER, "s-anna", "somebody", ("x",)), SETTINGS).name == "anna"
     assert users.get("anna").role == "admin"  # no list of groups decides it
     users.add("ben")
     with pytest.raises(SettingsError, match="linked to the user anna"):
@@ -422,10 +422,10 @@ def test_a_chosen_name_takes_no_account_over(users):
 
 def test_a_group_that_was_left_takes_the_role_along(users):
     settings = msgspec.structs.replace(SETTINGS, admin_groups=("ops",), user_groups=("staff",))
-    assert admit(users, Identity(ISSUER, "s", "anna", ("ops",)), settings).role == "admin"
-    assert admit(users, Identity(ISSUER, "s", "anna", ("staff",)), settings).role == "user"
+    assert admit(users, ProviderIdentity(ISSUER, "s", "anna", ("ops",)), settings).role == "admin"
+    assert admit(users, ProviderIdentity(ISSUER, "s", "anna", ("staff",)), settings).role == "user"
     with pytest.raises(HTTPException):
-        admit(users, Identity(ISSUER, "s", "anna", ()), settings)
+        admit(users, ProviderIdentity(ISSUER, "s", "anna", ()), settings)
 
 
 def test_settings_that_cannot_be_used_are_refused_at_the_start(users):

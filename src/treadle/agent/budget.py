@@ -111,7 +111,7 @@ class Budget:
 
     def note(self, model: str, usage: Usage) -> None:
         """Record usage of this process."""
-        spent = cost_of(model, usage)
+        spent = reply_cost(model, usage)
         self._own += spent
         self._since += spent
 
@@ -141,7 +141,7 @@ def _has_price(model: str) -> bool:
     return known or calculate_cost(model, Usage(input_tokens=1, output_tokens=1)) is not None
 
 
-def cost_of(model: str, usage: Usage) -> BudgetUsage:
+def reply_cost(model: str, usage: Usage) -> BudgetUsage:
     """Return what a reply has cost, where its price is known."""
     return BudgetUsage(usage.total_tokens, usage.cost if usage.cost is not None else calculate_cost(model, usage) or 0.0)
 
@@ -192,7 +192,7 @@ class _ReplyMeter:
         self._budgets = budgets
         self._model = model
         self._sent = Usage(requests=1, input_tokens=_estimate_tokens(_request_size(request)))
-        self._reserved = cost_of(model, self._sent)
+        self._reserved = reply_cost(model, self._sent)
         for budget in budgets:
             budget.reserve(self._reserved)
         self._heard: int | None = None  # characters, once anything came

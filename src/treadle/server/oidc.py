@@ -56,7 +56,7 @@ class SignInAttempt(Struct, frozen=True):
         return base64.urlsafe_b64encode(sha256(self.verifier.encode()).digest()).rstrip(b"=").decode()
 
 
-class Identity(Struct, frozen=True):
+class ProviderIdentity(Struct, frozen=True):
     """Who the provider says has signed in."""
 
     issuer: str
@@ -135,7 +135,7 @@ class OidcProvider:
         if issuer != found.issuer:
             raise refusal("it comes from another issuer")
 
-    async def redeem(self, code: str, attempt: SignInAttempt, redirect_uri: str) -> Identity:
+    async def redeem(self, code: str, attempt: SignInAttempt, redirect_uri: str) -> ProviderIdentity:
         """Redeem a code, once, and return who has signed in."""
         found = await self._find_document()
         headers, fields = self._client_credentials(found)
@@ -189,13 +189,13 @@ class OidcProvider:
             raise refusal("its token was issued to another client")
         return claims
 
-    def _identity(self, claims: dict[str, Any], nonce: str) -> Identity:
+    def _identity(self, claims: dict[str, Any], nonce: str) -> ProviderIdentity:
         if not compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
             raise refusal("its token belongs to another sign-in")
         named, groups = claims.get(self._settings.name_claim), claims.get(self._settings.groups_claim, [])
         listed: list[object] = list(groups) if isinstance(groups, list) else [groups]  # pyright: ignore[reportUnknownArgumentType]
         texts = [each for each in listed if isinstance(each, str) and each]
-        return Identity(str(claims["iss"]), str(claims["sub"]), named if isinstance(named, str) else "", tuple(texts))
+        return ProviderIdentity(str(claims["iss"]), str(claims["sub"]), named if isinstance(named, str) else "", tuple(texts))
 
     async def _find_key(self, found: ProviderDocument, kid: object) -> Any:
         """Return the key of a signature; keys are fetched again where it isn't among those that are known."""

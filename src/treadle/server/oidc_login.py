@@ -20,7 +20,7 @@ from treadle.core.errors import SettingsError
 from treadle.core.log import log
 from treadle.routes import get, routes_of
 from treadle.server.login import LOGIN, is_https, set_session_cookie
-from treadle.server.oidc import Identity, OidcProvider, SignInAttempt, new_attempt, refusal
+from treadle.server.oidc import OidcProvider, ProviderIdentity, SignInAttempt, new_attempt, refusal
 from treadle.settings.schema import OidcSettings
 from treadle.stores.accounts import Role, User
 from treadle.stores.users import Users, is_user_name
@@ -60,13 +60,13 @@ def role_for(groups: tuple[str, ...], settings: OidcSettings) -> Role | None:
     return None if settings.user_groups or settings.reader_groups else "user"
 
 
-def name_for(identity: Identity) -> str:
+def name_for(identity: ProviderIdentity) -> str:
     """Return a user's name for an identity: of its claim what a name may have, else one made of its subject."""
     name = re.sub(r"[^a-z0-9._-]+", "-", identity.name.partition("@")[0].lower()).strip("-._")[:40]
     return name if is_user_name(name) else f"user-{sha256(f'{identity.issuer} {identity.subject}'.encode()).hexdigest()[:12]}"
 
 
-def admit(users: Users, identity: Identity, settings: OidcSettings) -> User:
+def admit(users: Users, identity: ProviderIdentity, settings: OidcSettings) -> User:
     """Return the user of an identity, added at the first sign-in, with the groups and the role of now. Raises 403."""
     role = role_for(identity.groups, settings)
     if role is None:
