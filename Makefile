@@ -112,7 +112,7 @@ docs: $(DOCS)  ## the documentation as a site, in site/; broken links and anchor
 modules: $(READY)  ## renew docs/modules.md
 	$(BIN)/python scripts/modules.py
 
-EXTRAS := local reading server coding courses mcp acp guidance openapi platform retrieval
+EXTRAS := local reading server oidc coding courses mcp acp guidance openapi platform retrieval
 COMPILE := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --only-binary :all: --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --upgrade
 

@@ -190,9 +190,13 @@ def test_the_installation(story, tmp_path):
     assert story("restore", str(tmp_path / "all.tar.gz"), "--replace")["folder"] == str(tmp_path / "data")
 
 
-@tries(*("users", "users list", "users add", "users change", "users token", "users remove"))
-def test_users(story):
+@tries(*("users", "users list", "users add", "users change", "users token", "users remove", "users link", "users quotas"))
+def test_users(story, tmp_path):
     assert story("users add", "anna")["token"]
+    quota = '[quotas.each]\nusers = ["*"]\ntokens = 9\n'
+    (tmp_path / "own.toml").write_text(f'[oidc]\nissuer = "https://login.example.org"\nclient_id = "x"\n{quota}')
+    assert story("users link", "anna", "s-1")["subject"] == "s-1"
+    assert [(each["quota"], each["tokens"], each["token_limit"]) for each in story("users quotas", "anna")] == [("each", 0, 9)]
     assert story("users change", "anna", "--role", "admin")
     assert story("users token", "anna")["token"]
     assert story("users") == story("users list")
@@ -207,6 +211,12 @@ def test_queues_and_retention(story, tmp_path):
     assert story("schedules remove", name["schedule"] if "schedule" in name else name["name"])
     (tmp_path / "own.toml").write_text("[retention]\nruns_days = 1\n")
     assert story("retention") == story("retention show") == story("retention apply") == {"runs": [], "jobs": []}
+
+
+@tries("notifications", "notifications list", "notifications send")
+def test_notifications(story, tmp_path):
+    (tmp_path / "own.toml").write_text("[notifications.desk]\ndesktop = true\nevents = ['result']\n")
+    assert story("notifications") == story("notifications list") == story("notifications send") == []
 
 
 READS_AND_MENDS = asks(

@@ -373,3 +373,36 @@ def test_users_that_cannot_be_reached_let_nobody_in(tmp_path):
     with pytest.raises(UsersError, match=r"Users can't be read or changed: postgresql://127.0.0.1:1/x can't be used") as caught:
         users.person_of("x")
     assert "hidden" not in str(caught.value)
+
+
+def test_groups_identities_and_keys_are_kept(users):
+    users.add("anna", groups=["staff", "ops", "staff"])
+    users.add("ben")
+    assert users.get("anna").groups == ("ops", "staff")
+    assert users.change("anna", groups=[]).groups == ()
+    users.link_identity("anna", "https://a", "s")
+    users.link_identity("anna", "https://a", "s")
+    with pytest.raises(SettingsError, match="linked to the user anna"):
+        users.link_identity("ben", "https://a", "s")
+    assert users.person_of_identity("https://a", "s") == users.get("anna")
+    assert users.person_of_identity("https://b", "s") is None
+    assert users.key("x") == users.key("x") != users.key("y")
+    users.remove("anna")
+    assert users.person_of_identity("https://a", "s") is None
+
+
+def test_a_file_of_the_first_format_gets_what_it_lacks(tmp_path):
+    path = tmp_path / USERS_FILE
+    token = Users(path).add("anna", "admin")
+    with closing(sqlite3.connect(path)) as connection:  # as it was
+        for statement in (
+            "DROP TABLE identities",
+            "DROP TABLE server_keys",
+            "DROP TABLE shares",
+            *[f"ALTER TABLE users DROP COLUMN {name}" for name in ("groups", "service", "expires")],
+            "PRAGMA user_version=1",
+        ):
+            connection.execute(statement)
+        connection.commit()
+    assert Users(path).person_of(token) == User("anna", "admin")
+    Users(path).link_identity("anna", "https://a", "s")

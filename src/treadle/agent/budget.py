@@ -1,17 +1,18 @@
-"""A daily budget: a model that is called only while a user's tokens and dollars of today aren't used up.
+"""A budget of a day or a month: a model that is called only while its tokens and dollars aren't used up.
 
-Spending is read from the journal of the user's home, which other processes may write too; what this process spends
-after its last read, or outside of any run, is added. Concurrent requests are each let through. A reply that isn't
-read to its end is estimated: it was requested and written, but its usage is never reported.
+Spending is read from journals, which other processes may write too; what this process spends after its last read, or
+outside of any run, is added. Requests in flight count with the estimated size of what they send, until their usage is
+known. A reply that isn't read to its end is estimated: it was requested and written, but its usage is never reported.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from time import time
 from typing import assert_never
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.admin.stats import open_stats
 from treadle.core.calls import Opaque
@@ -28,6 +29,11 @@ from treadle.stores.stats.values import StatsQuery
 DAY = 24 * 3600
 REFRESH_SECONDS = 5.0  # seconds for which a look into the journal counts
 EXHAUSTED = "Your {} of today are used up; they begin anew at midnight (UTC)."
+NO_PRICE = (
+    "The price of {model} isn't known, so {what} in US dollars can't be kept, and the model isn't asked. The administrator can set"
+    ' [prices."{model}"] in treadle.toml, or limit tokens instead.'
+)
+UNPRICED_KINDS = ("scripted", "recorded")  # models of tests, whose replies say themselves what they cost
 
 ModelFactory = Callable[[], Awaitable[Model]]
 
@@ -40,6 +46,17 @@ class BudgetUsage(Struct, frozen=True):
 
     def __add__(self, other: "BudgetUsage") -> "BudgetUsage":
         return BudgetUsage(self.tokens + other.tokens, self.cost + other.cost)
+
+
+class BudgetPeriod(Struct, frozen=True):
+    """The time that a budget is for: when the current one began, and the sentence that an amount of it is used up.
+
+    With `what`, such as "a quota", models without a price are refused where the budget is in money.
+    """
+
+    start: Callable[[float], float] = lambda now: float(now // DAY * DAY)
+    exhausted: Callable[[str, float], str] = lambda amount, _now: EXHAUSTED.format(amount)
+    what: str = ""
 
 
 SpendingReader = Callable[[float], Awaitable[BudgetUsage]]
@@ -57,34 +74,49 @@ def make_spending_reader(home: Home) -> SpendingReader:
 
 
 class Budget:
-    """What one user may spend today, and has spent."""
+    """What may be spent in a period, and was spent: by one user, or by all users of a group."""
 
-    def __init__(self, allowance: Allowance, spent_since: SpendingReader, clock: Callable[[], float] = time) -> None:
+    def __init__(
+        self,
+        allowance: Allowance,
+        spent_since: SpendingReader,
+        clock: Callable[[], float] = time,
+        period: BudgetPeriod = BudgetPeriod(),  # noqa: B008 - it is frozen
+    ) -> None:
         self._allowance = allowance
         self._spent_since = spent_since
         self._clock = clock
+        self._period = period
         self._looking = asyncio.Lock()
-        self._day: int = -1
+        self._in_flight = BudgetUsage()  # what requests have sent whose usage isn't known yet
+        self._start: float = -1.0
         self._looked_at = 0.0
         self._first = self._last = BudgetUsage()  # what the journal said at the first and at the last look of the day
         self._own = self._since = BudgetUsage()  # what was spent here since the first and since the last
 
-    async def check(self) -> None:
-        """Raise where the budget is used up."""
-        spent, most = await self._current_usage(), self._allowance
+    async def check(self, model: str = "") -> None:
+        """Raise where the budget is used up, or is in money and can't be kept for this model."""
+        most, what = self._allowance, self._period.what
+        if model and what and most.cost is not None and not _has_price(model):
+            raise AllowanceSpent(NO_PRICE.format(model=model, what=what), status=429)
+        spent = await self.used() + self._in_flight
         if most.tokens is not None and spent.tokens >= most.tokens:
-            raise AllowanceSpent(EXHAUSTED.format(f"{most.tokens:,} tokens"), status=429)
+            raise AllowanceSpent(self._period.exhausted(f"{most.tokens:,} tokens", self._clock()), status=429)
         if most.cost is not None and spent.cost >= most.cost:
-            raise AllowanceSpent(EXHAUSTED.format(f"${most.cost:,.2f}"), status=429)
+            raise AllowanceSpent(self._period.exhausted(f"${most.cost:,.2f}", self._clock()), status=429)
+
+    def reserve(self, spent: BudgetUsage) -> None:
+        """Count a request that is being sent with what it costs at least; `note` or a negative amount ends that."""
+        self._in_flight += spent
 
     def note(self, model: str, usage: Usage) -> None:
         """Record usage of this process."""
-        spent = BudgetUsage(usage.total_tokens, usage.cost if usage.cost is not None else calculate_cost(model, usage) or 0.0)
+        spent = reply_cost(model, usage)
         self._own += spent
         self._since += spent
 
-    async def _current_usage(self) -> BudgetUsage:
-        """Return the usage of today.
+    async def used(self) -> BudgetUsage:
+        """Return the usage of the current period.
 
         The larger of: the journal plus what it can't contain yet, or the previous journal plus all spent in this process.
         """
@@ -95,21 +127,31 @@ class Budget:
 
     async def _refresh(self) -> None:
         now = self._clock()
-        day = int(now // DAY)
-        if day == self._day and now - self._looked_at < REFRESH_SECONDS:
+        start = self._period.start(now)
+        if start == self._start and now - self._looked_at < REFRESH_SECONDS:
             return
-        self._last = await self._spent_since(float(day * DAY))
+        self._last = await self._spent_since(start)
         self._since, self._looked_at = BudgetUsage(), now
-        if day != self._day:
-            self._day, self._first, self._own = day, self._last, BudgetUsage()
+        if start != self._start:
+            self._start, self._first, self._own = start, self._last, BudgetUsage()
+
+
+def _has_price(model: str) -> bool:
+    known = model.partition(":")[0] in UNPRICED_KINDS
+    return known or calculate_cost(model, Usage(input_tokens=1, output_tokens=1)) is not None
+
+
+def reply_cost(model: str, usage: Usage) -> BudgetUsage:
+    """Return what a reply has cost, where its price is known."""
+    return BudgetUsage(usage.total_tokens, usage.cost if usage.cost is not None else calculate_cost(model, usage) or 0.0)
 
 
 class BudgetedModel:
-    """A model that is called only within a budget."""
+    """A model that is called only within its budgets."""
 
-    def __init__(self, model: Model, budget: Budget) -> None:
+    def __init__(self, model: Model, *budgets: Budget) -> None:
         self._model = model
-        self._budget = budget
+        self._budgets = budgets
 
     @property
     def name(self) -> str:
@@ -123,8 +165,8 @@ class BudgetedModel:
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Yield the model's reply; raise before the request where nothing is left."""
-        await self._budget.check()
-        bill, deltas = _ReplyMeter(self._budget, self.name, request), self._model.reply(request)
+        await self.check()
+        bill, deltas = _ReplyMeter(self._budgets, self.name, request), self._model.reply(request)
         try:
             async for delta in deltas:
                 bill.hear(delta)
@@ -137,14 +179,22 @@ class BudgetedModel:
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
 
+    async def check(self) -> None:
+        """Raise where a budget is used up."""
+        for budget in self._budgets:
+            await budget.check(self.name)
+
 
 class _ReplyMeter:
     """The cost of one reply: as the model reports at its end, else estimated from the request and the text received."""
 
-    def __init__(self, budget: Budget, model: str, request: Request) -> None:
-        self._budget = budget
+    def __init__(self, budgets: Sequence[Budget], model: str, request: Request) -> None:
+        self._budgets = budgets
         self._model = model
-        self._request = request
+        self._sent = Usage(requests=1, input_tokens=_estimate_tokens(_request_size(request)))
+        self._reserved = reply_cost(model, self._sent)
+        for budget in budgets:
+            budget.reserve(self._reserved)
         self._heard: int | None = None  # characters, once anything came
         self._is_paid = False
 
@@ -163,17 +213,15 @@ class _ReplyMeter:
     def close(self) -> None:
         """Record an estimate where the reply was abandoned."""
         if not self._is_paid:
-            self._record(
-                Usage(
-                    requests=1,
-                    input_tokens=_estimate_tokens(_request_size(self._request)),
-                    output_tokens=_estimate_tokens(self._heard or 0),
-                )
-            )
+            self._record(replace(self._sent, output_tokens=_estimate_tokens(self._heard or 0)))
 
     def _record(self, usage: Usage) -> None:
+        if not self._is_paid:
+            for budget in self._budgets:
+                budget.reserve(BudgetUsage(-self._reserved.tokens, -self._reserved.cost))
         self._is_paid = True
-        self._budget.note(self._model, usage)
+        for budget in self._budgets:
+            budget.note(self._model, usage)
 
 
 def _estimate_tokens(characters: int) -> int:
@@ -205,28 +253,45 @@ def _delta_length(delta: TextDelta | ThinkingDelta | Opaque | Notice | CallDelta
 class BudgetedModelFactory:
     """Factory of a user's model, within their budget; `wrap` applies the same budget to any other model."""
 
-    def __init__(self, make: ModelFactory, budget: Budget) -> None:
+    def __init__(self, make: ModelFactory, *budgets: Budget) -> None:
         self._make = make
-        self._budget = budget
+        self._budgets = budgets
 
     async def __call__(self) -> Model:
         """Return the model."""
         return self.around(await self._make())
 
     def around(self, model: Model) -> Model:
-        """Wrap a model in the budget; in a fallback, each of its models."""
-        if isinstance(model, FallbackModel):
-            return model.wrapped(self.around)
-        return BudgetedModel(model, self._budget)
+        """Wrap a model in the budgets."""
+        return wrap_in_budgets(model, self._budgets)
 
 
 def limit_to_budget(
-    make: ModelFactory, allowance: Allowance, spent_today: SpendingReader, clock: Callable[[], float] = time
+    make: ModelFactory,
+    allowance: Allowance,
+    spent_today: SpendingReader,
+    clock: Callable[[], float] = time,
+    quotas: Sequence[Budget] = (),
 ) -> ModelFactory:
-    """Wrap a model factory in a daily budget; return it unchanged where spending is unlimited."""
-    if allowance.tokens is None and allowance.cost is None:
-        return make
-    return BudgetedModelFactory(make, Budget(allowance, spent_today, clock))
+    """Wrap a model factory in a daily budget and quotas; return it unchanged where spending is unlimited."""
+    is_unlimited = allowance.tokens is None and allowance.cost is None
+    budgets = [*([] if is_unlimited else [Budget(allowance, spent_today, clock)]), *quotas]
+    return BudgetedModelFactory(make, *budgets) if budgets else make
+
+
+def wrap_in_budgets(model: Model, budgets: Sequence[Budget]) -> Model:
+    """Return a model that is asked only within budgets; in a fallback, each of its models."""
+    if isinstance(model, FallbackModel):
+        return model.wrapped(lambda each: wrap_in_budgets(each, budgets))
+    return BudgetedModel(model, *budgets) if budgets else model
+
+
+async def check_budget(model: Model) -> None:
+    """Raise where the model wouldn't be asked, since a budget is used up: before a run begins."""
+    for each in getattr(model, "models", (model,)):
+        if isinstance(each, BudgetedModel):
+            await each.check()
+            return
 
 
 def apply_budget(make: ModelFactory, model: Model) -> Model:

@@ -356,6 +356,14 @@ def _retention_options(command: CommandParser) -> None:
     add_commands(command, "ACTION", RETENTION_ACTIONS)
 
 
+# notifications
+
+
+def _notifications_options(command: CommandParser) -> None:
+    _json_option(command)
+    add_commands(command, "ACTION", NOTIFICATION_ACTIONS)
+
+
 # tools
 
 
@@ -499,6 +507,10 @@ RETENTION_ACTIONS: tuple[CommandEntry, ...] = (
     ("show", "list what would be deleted", "The same as `treadle retention` alone.", _action_json_option),
     ("apply", "delete it", "A server does this when it starts and once a day.", _action_json_option),
 )
+NOTIFICATION_ACTIONS: tuple[CommandEntry, ...] = (
+    ("list", "list what isn't delivered yet", "The same as `treadle notifications` alone.", _action_json_option),
+    ("send", "deliver what is due", "Servers and workers do this by themselves.", _action_json_option),
+)
 PERMISSION_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list the permanent permissions", "The same as `treadle permissions` alone.", _permissions_list_options),
     ("revoke", "have such calls ask for approval again", "Also in runs that are under way.", _permissions_revoke_options),
@@ -624,6 +636,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
         _restore_options,
     ),
     ("retention", "list data older than [retention] allows, or delete it", "Only finished runs and jobs.", _retention_options),
+    ("notifications", "list notifications that aren't delivered yet, or deliver them", "", _notifications_options),
     ("mcp", "serve tools to other programs over MCP", "On stdin and stdout, until the client disconnects.", _mcp_options),
     ("acp", "use an assistant in an editor, over ACP", "On stdin and stdout, until the editor disconnects.", _acp_options),
     ("plugins", "list what installed packages provide", "", _json_option),

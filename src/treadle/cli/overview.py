@@ -60,7 +60,7 @@ GROUPS: tuple[Group, ...] = (
         (
             ("users, worker", "list, add or remove users; execute queued runs"),
             ("submit, schedules", "queue a run for workers; list or remove scheduled runs"),
-            ("queues, dead-letters", "show queues and workers; retry runs that failed too often"),
+            ("queues, dead-letters, notifications", "show queues, runs that failed too often, undelivered messages"),
         ),
     ),
     (

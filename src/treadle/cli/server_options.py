@@ -56,18 +56,43 @@ def _users_change_options(action: CommandParser) -> None:
     )
     words = "US dollars per day, where prices are known (default: unlimited)"
     action.add_argument("--cost", type=or_unlimited(number_from(0)), metavar="USD", help=words)
+    words = "a group that the user is in, for quotas; repeatable, and then these are all of them"
+    action.add_argument("--group", action="append", metavar="NAME", help=words)
+
+
+def _expires_option(action: CommandParser) -> None:
+    words = "when the token ends: 90d, 12h, or 2027-01-31T00:00; needed for service accounts"
+    action.add_argument("--expires", metavar="TIME", help=words)
+
+
+def _users_add_options(action: CommandParser) -> None:
+    _users_change_options(action)
+    action.add_argument("--service", action="store_true", help="a service account: a program's, which can't sign in at a browser")
+    _expires_option(action)
+
+
+def _users_token_options(action: CommandParser) -> None:
+    _users_one_options(action)
+    _expires_option(action)
+
+
+def _users_link_options(action: CommandParser) -> None:
+    _users_one_options(action)
+    action.add_argument("subject", metavar="SUBJECT", help="the subject (`sub`) that the identity provider knows the user by")
 
 
 USER_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list users, their roles and limits", "The same as `treadle users` alone.", _users_list_options),
-    ("add", "add a user and print their token, once", "A limit may be `unlimited`.", _users_change_options),
+    ("add", "add a user and print their token, once", "A limit may be `unlimited`.", _users_add_options),
     (
         "change",
         "change a user's role or limits",
         "From the next request on. A limit may be `unlimited`.",
         _users_change_options,
     ),
-    ("token", "issue a new token for a user and print it, once", "The old one stops working.", _users_one_options),
+    ("token", "issue a new token for a user and print it, once", "The old one stops working.", _users_token_options),
+    ("link", "let a user sign in with an identity of [oidc]", "Other identities stay linked.", _users_link_options),
+    ("quotas", "show the quotas of a user, and what is used of them", "[quotas] in treadle.toml sets them.", _users_one_options),
     ("remove", "remove a user; their data stays in its folder", "", _users_one_options),
 )
 

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
 from treadle.admin.stats import open_stats, parse_moment
+from treadle.agent.quotas import Quotas, QuotaUsage
 from treadle.core.errors import SettingsError
 from treadle.home import Home
 from treadle.plugins.assistant import Assistant, Host
@@ -27,8 +28,10 @@ from treadle.server.pages import panel_path
 from treadle.server.queues import queue_routes
 from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
+from treadle.server.sharing import sharing_routes
 from treadle.stores.accounts import LOCAL_OWNER, Role, User
 from treadle.stores.stats.values import StatsQuery, StatsReport
+from treadle.stores.users import Users
 
 
 class CurrentUser(Struct, frozen=True):
@@ -60,6 +63,9 @@ class ServerState(Struct, frozen=True):
 
     figures: ServerMetrics
     fetching: DownloadTracker
+    quotas: Quotas | None = None
+    users: Users | None = None
+    home: Home | None = None
 
 
 def make_server_state(host: Host, fetching: DownloadTracker | None = None) -> ServerState:
@@ -88,12 +94,14 @@ class ServerApi:
             *about_routes(self._assistants, self._person),
             *model_routes(self._models),
             *run_routes(self._runs),
+            *sharing_routes(self._shared.users, self._shared.home or self._host.home, self._person, self._runs),
             *conversation_routes(self._runs, self._assistants, self._host.user),
             *demonstration_routes(self._host.home),
             *job_routes(self._assistants, self._host),
             *audit_routes(self._host.home),
             *stats_routes(self._host.home),
             *queue_routes(self._host.home),
+            *quota_routes(self._shared.quotas, self._person),
             *metrics_routes(self._shared.figures),
             *document_routes(all_routes, self._assistants),
             *compat_routes(self._assistants, self._host, self._models.named, self._shared.figures),
@@ -154,6 +162,17 @@ def stats_routes(home: Home) -> list[BaseRoute]:
         return await stats.ask(parse_stats_parameters(query))
 
     return routes_of(figures)
+
+
+def quota_routes(quotas: Quotas | None, person: User) -> list[BaseRoute]:
+    """Return the route of a user's quotas."""
+
+    @get("/api/quotas", returns="the quotas")
+    async def used() -> list[QuotaUsage]:
+        """List your quotas, with what is used of each in the current period."""
+        return [] if quotas is None else await quotas.usage_of(person)
+
+    return routes_of(used)
 
 
 def parse_stats_parameters(asked: StatsParameters) -> StatsQuery:

@@ -24,6 +24,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from treadle.agent.quotas import Quotas
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.home import open_home
 from treadle.plugins.assistant import Assistant, Host
@@ -43,6 +44,8 @@ from treadle.server.route_conflicts import RouteClaim, check_route_conflicts
 from treadle.server.security import SecurityMiddleware
 from treadle.server.tenants import TenantRouter, has_interrupted_runs, host_for_user
 from treadle.server.user_cache import FOR_OWNER
+from treadle.settings.loader import user_settings
+from treadle.settings.schema import OidcSettings
 from treadle.stores.accounts import LOCAL_OWNER, User
 from treadle.stores.owner_access import OwnerAccess
 from treadle.stores.users import Users
@@ -92,6 +95,7 @@ def create_app(
     cors: Sequence[str] = (),
     behind_proxy: bool = False,
     fetching: DownloadTracker | None = None,
+    oidc: OidcSettings | None = None,
 ) -> Starlette:
     """Return the application for these assistants.
 
@@ -102,6 +106,7 @@ def create_app(
     cors          origins of other pages that may call it as API clients do
     behind_proxy  whether a proxy says for whom it asks
     fetching      tracks a model that is being downloaded
+    oidc          the identity provider that users can sign in with
     """
     around = [
         *([Middleware(ProxyHeadersMiddleware)] if behind_proxy else ()),
@@ -111,7 +116,8 @@ def create_app(
         Middleware(ErrorMiddleware),
     ]
     if users is not None:
-        return _create_multi_user_app(assistants, host, users, [*around, Middleware(AuthMiddleware, users=users)])
+        door = Middleware(AuthMiddleware, users=users)
+        return _create_multi_user_app(assistants, host, users, [*around, door], oidc or OidcSettings())
     if owner is None:
         return create_user_app(
             assistants,
@@ -129,13 +135,16 @@ def create_app(
     )
 
 
-def _create_multi_user_app(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
+def _create_multi_user_app(
+    assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware], oidc: OidcSettings
+) -> Starlette:
     """Return an application that routes to one per user, with the public routes in front."""
-    shared, caught = make_server_state(host), [Middleware(ErrorMiddleware)]
+    quotas = Quotas(user_settings().quotas, host.home, users.all)
+    shared, caught = replace(make_server_state(host), quotas=quotas, users=users, home=host.home), [Middleware(ErrorMiddleware)]
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(
-        lambda person: create_user_app(assistants, host_for_user(host, person), person, caught, shared=shared),
+        lambda person: create_user_app(assistants, host_for_user(host, person, quotas), person, caught, shared=shared),
         lambda: asyncio.to_thread(users.all),
         lambda person: has_interrupted_runs(host, person),
     )
@@ -145,8 +154,21 @@ def _create_multi_user_app(assistants: Sequence[Assistant], host: Host, users: U
         async with _make_lifespan(tried, close_server_resources)(app), tenants.lifespan(app):
             yield
 
-    routes = [*_public_routes(host), *login_routes(users), Mount("", app=tenants)]
+    signing_in = login_routes(users, provider=oidc.title if oidc.issuer else "")
+    routes = [*_public_routes(host), *signing_in, *_provider_routes(users, oidc), Mount("", app=tenants)]
     return Starlette(routes=routes, middleware=around, exception_handlers=EXCEPTION_HANDLERS, lifespan=lifespan)
+
+
+def _provider_routes(users: Users, settings: OidcSettings) -> list[BaseRoute]:
+    """Return the routes of a sign-in with the identity provider, where there is one."""
+    if not settings.issuer:
+        return []
+    from treadle.server.oidc import SECRET_VARIABLE, OidcProvider, check_oidc
+    from treadle.server.oidc_login import oidc_routes
+
+    check_oidc(settings)
+    provider = OidcProvider(settings, os.environ.get(SECRET_VARIABLE, ""))
+    return oidc_routes(users, provider, settings, user_settings().server.public_url)
 
 
 def _check_routes(assistants: Sequence[Assistant], host: Host, shared: ServerState) -> list[Callable[[], object]]:

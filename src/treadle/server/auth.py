@@ -21,7 +21,7 @@ from treadle.server.security import SAFE_METHODS
 from treadle.server.user_cache import FOR_USERS, Authenticator, AuthMessages, RequestCredential, UserCache, UserLookupUnavailable
 from treadle.stores.accounts import User
 
-PUBLIC_PATHS = (LOGIN, "/health", "/ready")
+PUBLIC_PATHS = (LOGIN, f"{LOGIN}/oidc", f"{LOGIN}/oidc/callback", "/health", "/ready")
 CREDENTIAL_PREFIX = "treadle_"  # how our tokens begin; whatever else stands where they do is an assistant's business
 _TOKEN = re.compile(r"treadle_\S{44,}")  # what looks like one, wherever it stands
 RECHECK_SECONDS = 5.0  # seconds after which the user of a response that is still being streamed is authenticated again

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treadle.core.errors import (
+    AllowanceSpent,
     ApprovalError,
     BadMedia,
     BadPrompt,
@@ -33,7 +34,7 @@ from treadle.guard.redaction import Redactor
 from treadle.jobs.store import JobNotFound, JobTaken
 from treadle.routes import JSON
 from treadle.routes.streaming import UNEXPECTED_ERROR
-from treadle.server.compat.errors import CompatError, error_response_at, is_compat_path
+from treadle.server.compat.errors import QUOTA_CODE, CompatError, error_response_at, is_compat_path
 from treadle.server.pages import render_error_page
 
 STATUSES: dict[type[TreadleError], int] = {
@@ -94,12 +95,13 @@ def is_json_content_type(content_type: str) -> bool:
     return kind == JSON or (kind.startswith("application/") and kind.endswith("+json"))
 
 
-def error_response(scope: Scope, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+def error_response(scope: Scope, status: int, sentence: str, headers: Mapping[str, str] | None = None, code: str = "") -> Response:
     """Return the error response in the form that the client accepts. Some clients read `error`, some `detail`."""
     if is_compat_path(scope["path"]):
-        response = error_response_at(scope["path"], CompatError(status, sentence))
+        response = error_response_at(scope["path"], CompatError(status, sentence, code=code or None))
     elif wants_json(scope):
-        response = JSONResponse({"success": False, "error": sentence, "detail": sentence}, status)
+        named = {"code": code} if code else {}
+        response = JSONResponse({"success": False, "error": sentence, "detail": sentence, **named}, status)
     else:
         response = HTMLResponse(render_error_page(status, sentence), status)
     response.headers.update(headers or {})
@@ -125,7 +127,8 @@ async def handle_treadle_error(request: Request, error: Exception) -> Response:
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
     if isinstance(error, ModelError) and error.status == 429:  # the model's server, or a budget
         status = 429
-    return error_response(request.scope, status, Redactor().text(str(error)))
+    code = QUOTA_CODE if isinstance(error, AllowanceSpent) else ""
+    return error_response(request.scope, status, Redactor().text(str(error)), code=code)
 
 
 class ErrorMiddleware:

@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Match, Route
 
 from treadle.admin.deletion import delete_jobs
+from treadle.agent.budget import apply_budget
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
 from treadle.core.seams import Model
@@ -65,7 +66,7 @@ class JobRunner:
         name, address = str(job.origin.get("model", "")), str(job.origin.get("base_url") or "")
 
         async def same() -> Model:
-            return model_at(name, address) if name else await self._host.model()
+            return apply_budget(self._host.model, model_at(name, address)) if name else await self._host.model()
 
         try:
             await execute_job(job.id, work, replace(self._host, model=same))

@@ -30,6 +30,7 @@ MAX_SIGN_INS = 20  # of one person, a minute
 
 TOO_MANY_FAILURES = "That were too many wrong tokens from here; try again in {} s."
 TOO_MANY_SIGN_INS = "You have signed in too often within a minute; try again in {} s."
+SERVICE_ACCOUNT = "This is the token of a service account, which has no sessions: it is sent as `Authorization: Bearer …`."
 INVALID_BODY = 'Send {"token": "…"} as JSON, with the content type application/json.'
 
 
@@ -40,10 +41,11 @@ class LoginRequest(Struct, frozen=True):
 
 
 class LoginStatus(Struct, frozen=True):
-    """Whether the client is signed in, and whether this server is its owner's alone."""
+    """Whether the client is signed in, whether this server is its owner's alone, and what else one can sign in with."""
 
     known: bool
     owner: bool
+    provider: str = ""
 
 
 class SignInLink:
@@ -71,9 +73,15 @@ class LoginApi:
     """The sign-in handlers. With a `link`, the server has no users and signs its owner in."""
 
     def __init__(
-        self, users: Authenticator, clock: Clock = monotonic, link: SignInLink | None = None, cookie: str = COOKIE
+        self,
+        users: Authenticator,
+        clock: Clock = monotonic,
+        link: SignInLink | None = None,
+        cookie: str = COOKIE,
+        provider: str = "",
     ) -> None:
         self._users = users
+        self._provider = provider
         self._link = link
         self._cookie = cookie
         self._refusals = FOR_USERS if link is None else FOR_OWNER
@@ -93,7 +101,7 @@ class LoginApi:
         if not wants_json(request.scope):
             return HTMLResponse(self._page)
         person = await self._knowing.person(RequestCredential("cookie", request.cookies.get(self._cookie, "")))
-        return LoginStatus(person is not None, self._link is not None)
+        return LoginStatus(person is not None, self._link is not None, self._provider)
 
     @post(LOGIN, public=True, listed=False, most=MAX_BODY)
     async def sign_in(self, request: Request, body: LoginRequest) -> Response:
@@ -106,6 +114,8 @@ class LoginApi:
         if person is None:
             self._failures.note(address)
             raise HTTPException(401, self._refusals.unknown)
+        if person.service:
+            raise HTTPException(403, SERVICE_ACCOUNT)
         _check_wait(TOO_MANY_SIGN_INS, self._rates.wait(person))
         return self._set_session_cookie(
             request, await asyncio.to_thread(self._users.begin_session, person.name), Response(status_code=204)
@@ -117,20 +127,31 @@ class LoginApi:
         await asyncio.to_thread(self._users.end_session, request.cookies.get(self._cookie, ""))
         is_page = "text/html" in request.headers.get("accept", "")
         response = RedirectResponse(LOGIN, 303) if is_page else Response(status_code=204)
-        response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict", secure=_is_https(request))
+        response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict", secure=is_https(request))
         return response
 
     def _set_session_cookie(self, request: Request, secret: str, response: Response) -> Response:
-        safe = _is_https(request)
-        response.set_cookie(self._cookie, secret, max_age=SESSION_SECONDS, path="/", httponly=True, samesite="strict", secure=safe)
-        return response
+        return set_session_cookie(request, secret, response, self._cookie)
 
 
 def login_routes(
-    users: Authenticator, clock: Clock = monotonic, link: SignInLink | None = None, cookie: str = COOKIE
+    users: Authenticator,
+    clock: Clock = monotonic,
+    link: SignInLink | None = None,
+    cookie: str = COOKIE,
+    provider: str = "",
 ) -> list[BaseRoute]:
-    """Return the routes of the page, sign-in and sign-out."""
-    return routes_of(LoginApi(users, clock, link, cookie))
+    """Return the routes of the page, sign-in and sign-out. `provider` is the title of an identity provider."""
+    return routes_of(LoginApi(users, clock, link, cookie, provider))
+
+
+def set_session_cookie(
+    request: Request, secret: str, response: Response, cookie: str = COOKIE, seconds: float = SESSION_SECONDS
+) -> Response:
+    """Add the cookie of a session to a response, and return that."""
+    safe = is_https(request)
+    response.set_cookie(cookie, secret, max_age=int(seconds), path="/", httponly=True, samesite="strict", secure=safe)
+    return response
 
 
 def _check_wait(words: str, wait: float) -> None:
@@ -139,5 +160,6 @@ def _check_wait(words: str, wait: float) -> None:
         raise HTTPException(429, words.format(whole_seconds(wait)), {"retry-after": str(whole_seconds(wait))})
 
 
-def _is_https(request: Request) -> bool:
+def is_https(request: Request) -> bool:
+    """Whether a request came over HTTPS, to this server or to the proxy before it."""
     return request.url.scheme == "https"

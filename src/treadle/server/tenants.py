@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from treadle.agent.budget import limit_to_budget, make_spending_reader
+from treadle.agent.quotas import Quotas
 from treadle.core.log import log
 from treadle.files.workspace_folders import USERS, WORKSPACE
 from treadle.home import open_user_home
@@ -30,11 +31,13 @@ ListPeople = Callable[[], Awaitable[Sequence[User]]]
 IsAwaited = Callable[[User], Awaitable[bool]]
 
 
-def host_for_user(host: Host, person: User) -> Host:
-    """Return the host for one user: with a home of their own, below the server's."""
+def host_for_user(host: Host, person: User, quotas: Quotas | None = None) -> Host:
+    """Return the host for one user: with a home of their own, below the server's, and a model within their budgets."""
     assert is_user_name(person.name), "else this could be anybody's folder"
     home = open_user_home(host.home, person.name)
-    model = limit_to_budget(host.model, person.allowance, make_spending_reader(home))
+    model = limit_to_budget(
+        host.model, person.allowance, make_spending_reader(home), quotas=quotas.budgets_for(person) if quotas else ()
+    )
     return replace(host, home=home, user=person.name, model=model, folder=home.folder / WORKSPACE, shared=True)
 
 

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from treadle.admin.retention import run_retention_daily
 from treadle.core.errors import SettingsError
 from treadle.home import Home, open_user_home, open_users
+from treadle.notifications.notifier import run_notifier
 from treadle.plugins.assistant import Assistant, Host
 from treadle.server.app import create_app
 from treadle.server.http_protocol import ConnectionLimits, TimeoutProtocol, default_connection_limits
@@ -83,7 +84,9 @@ async def serve_http(
     every account on this machine, with `anyone` every client that reaches it. `names` are host names besides its
     addresses; for the others see `create_app`.
     """
-    users = check_access(users_of(host), address, anyone=anyone, no_token=no_token, behind_proxy=behind_proxy)
+    oidc = user_settings().oidc
+    flags = {"anyone": anyone, "no_token": no_token, "behind_proxy": behind_proxy, "has_provider": bool(oidc.issuer)}
+    users = check_access(users_of(host), address, **flags)
     owner = OwnerAccess(host.home.folder) if users is None and not (anyone or no_token) else None
     link = SignInLink(on_signed_in) if owner else None
     called = [_parse_host_name(name) for name in names]
@@ -94,13 +97,15 @@ async def serve_http(
         "cors": cors,
         "behind_proxy": behind_proxy,
         "fetching": fetching,
+        "oidc": oidc,
     }
     with listen(address, port, anywhere=users is not None or anyone) as listening:
         if owner is not None:
             owner.open()
         hosts = (*allowed_hosts(listening), *called)
         app = create_app(assistants, host, hosts=hosts, by_address=not is_loopback(address), **how)
-        async with run_retention_daily(user_settings().retention, partial(_all_homes, host.home, users)):
+        homes, settings = partial(_all_homes, host.home, users), user_settings()
+        async with run_retention_daily(settings.retention, homes), run_notifier(settings, homes):
             await TreadleServer(app, listening, _announce_link(on_listening, link), grace=grace).serve(sockets=[listening])
 
 
@@ -122,10 +127,19 @@ def users_of(host: Host) -> Users:
 
 
 def check_access(
-    users: Users, address: str, *, anyone: bool = False, no_token: bool = False, behind_proxy: bool = False
+    users: Users,
+    address: str,
+    *,
+    anyone: bool = False,
+    no_token: bool = False,
+    behind_proxy: bool = False,
+    has_provider: bool = False,
 ) -> Users | None:
-    """Return the users, or None without authentication. Raises where that would expose the server without an explicit option."""
-    if users.all():
+    """Return the users, or None without authentication. Raises where that would expose the server without an explicit option.
+
+    With an identity provider there may be no users yet: the first one who signs in is added.
+    """
+    if users.all() or has_provider:
         if anyone:
             raise SettingsError("There are users, so that not anyone is let in; leave --anyone out, or remove them all.")
         if no_token:

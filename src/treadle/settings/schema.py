@@ -159,6 +159,19 @@ class PriceSettings(Struct, frozen=True):
     cache_read: DollarAmount | None = None
 
 
+class QuotaSettings(Struct, frozen=True):
+    """A quota: of each of these users, and of all users of each of these groups together, per month or day.
+
+    Users may be globs over names. `tokens` are input and output together; `cost` is in US dollars.
+    """
+
+    users: tuple[Name, ...] = ()
+    groups: tuple[Name, ...] = ()
+    tokens: Count | None = None
+    cost: Amount | None = None
+    period: Literal["day", "month"] = "month"
+
+
 class ContextSettings(Struct, frozen=True):
     """Model requests: whether they are stored, how much of a result is in them, when they are compacted, and a project's guide."""
 
@@ -183,9 +196,63 @@ class MemorySettings(Struct, frozen=True):
 
 
 class ServerSettings(Struct, frozen=True):
-    """The models that users of a server may choose, besides its default."""
+    """The models that users of a server may choose, besides its default, and the address that browsers reach it at."""
 
     models: tuple[ModelSpecName, ...] = ()
+    public_url: HttpUrl = ""
+
+
+class OidcSettings(Struct, frozen=True):
+    """Sign-in with an OpenID Connect provider; without an issuer there is none.
+
+    The secret of the client is in the variable TREADLE_OIDC_SECRET. `name_claim` gives users their names, `groups_claim` their
+    groups, and the lists of groups their roles. `private` admits endpoints at private addresses.
+    """
+
+    issuer: HttpUrl = ""
+    client_id: Text = ""
+    title: Text = "single sign-on"
+    scopes: tuple[Name, ...] = ("openid", "profile", "email")
+    name_claim: Name = "preferred_username"
+    groups_claim: Name = "groups"
+    admin_groups: tuple[Name, ...] = ()
+    user_groups: tuple[Name, ...] = ()
+    reader_groups: tuple[Name, ...] = ()
+    session_hours: Annotated[float, Meta(gt=0, le=720)] = 12
+    private: bool = False
+
+
+class NotificationSettings(Struct, frozen=True):
+    """A channel of notifications: a webhook, e-mail addresses, the desktop of the machine that sends them, or several of these.
+
+    users           whose runs, as globs over names; users of a server, and "" for runs without one
+    events          what is sent: approvals that wait, results, or both
+    after_minutes   for approvals only that still wait after so many minutes
+    answers         whether results have the answer, and not only that there is one
+    secret_variable the environment variable with the secret that signs webhooks
+    private         whether the webhook's host may have a private address
+    """
+
+    url: HttpUrl = ""
+    format: Literal["webhook", "slack"] = "webhook"
+    secret_variable: Name = "TREADLE_WEBHOOK_SECRET"  # noqa: S105 - the name of one
+    email: tuple[Name, ...] = ()
+    desktop: bool = False
+    events: tuple[Literal["approval", "result"], ...] = ("approval", "result")
+    users: tuple[Text, ...] = ("*",)
+    after_minutes: Annotated[float, Meta(ge=0, le=100_000)] = 0
+    answers: bool = False
+    private: bool = False
+
+
+class SmtpSettings(Struct, frozen=True):
+    """The mail server that sends notifications. The password is in the variable TREADLE_SMTP_PASSWORD."""
+
+    host: Text = ""
+    port: Annotated[int, Meta(ge=1, le=65535)] = 587
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    username: Text = ""
+    sender: Text = ""
 
 
 class DatabaseSettings(Struct, frozen=True):
@@ -251,10 +318,14 @@ class Settings(Struct, frozen=True):
     openapi: dict[str, OpenApiSettings] = {}
     providers: dict[str, ProviderSettings] = {}
     prices: dict[str, PriceSettings] = {}
+    quotas: dict[str, QuotaSettings] = {}
     context: ContextSettings = ContextSettings()
     skills: SkillSettings = SkillSettings()
     memory: MemorySettings = MemorySettings()
     server: ServerSettings = ServerSettings()
+    oidc: OidcSettings = OidcSettings()
+    notifications: dict[str, NotificationSettings] = {}
+    smtp: SmtpSettings = SmtpSettings()
     database: DatabaseSettings = DatabaseSettings()
     worker: WorkerSettings = WorkerSettings()
     queues: dict[str, QueueSettings] = {}
@@ -363,6 +434,11 @@ KEYS: dict[str, SettingKey] = {
     "prices.NAME.input": SettingKey("user", "a number from 0 up"),
     "prices.NAME.output": SettingKey("user", "a number from 0 up"),
     "prices.NAME.cache_read": SettingKey("user", "a number from 0 up"),
+    "quotas.NAME.users": SettingKey("user", "a list of users' names, as globs"),
+    "quotas.NAME.groups": SettingKey("user", "a list of groups' names"),
+    "quotas.NAME.tokens": SettingKey("user", "a whole number from 1 up"),
+    "quotas.NAME.cost": SettingKey("user", "a number above 0"),
+    "quotas.NAME.period": SettingKey("user", "day or month"),
     "context.keep": SettingKey("user", "true or false"),
     "context.result_limit": SettingKey("lower", "a whole number from 100 up"),
     "context.compact_at": SettingKey("user", "a number from 0.1 to 1"),
@@ -372,6 +448,33 @@ KEYS: dict[str, SettingKey] = {
     "memory.enabled": SettingKey("off", "true or false"),
     "memory.index_limit": SettingKey("lower", "a whole number from 100 up"),
     "server.models": SettingKey("user", "a list of models' names, such as ollama:qwen3"),
+    "server.public_url": SettingKey("user", "an address such as https://treadle.example.org, without a password in it"),
+    "oidc.issuer": SettingKey("user", "an address such as https://login.example.org/realms/team, without a password in it"),
+    "oidc.client_id": SettingKey("user", "a text"),
+    "oidc.title": SettingKey("user", "a text"),
+    "oidc.scopes": SettingKey("user", "a list of scopes, such as openid"),
+    "oidc.name_claim": SettingKey("user", "the name of a claim, such as preferred_username"),
+    "oidc.groups_claim": SettingKey("user", "the name of a claim, such as groups"),
+    "oidc.admin_groups": SettingKey("user", "a list of groups' names"),
+    "oidc.user_groups": SettingKey("user", "a list of groups' names"),
+    "oidc.reader_groups": SettingKey("user", "a list of groups' names"),
+    "oidc.session_hours": SettingKey("user", "a number above 0 and up to 720"),
+    "oidc.private": SettingKey("user", "true or false"),
+    "notifications.NAME.url": SettingKey("user", "an address such as https://hooks.example.org/x, without a password in it"),
+    "notifications.NAME.format": SettingKey("user", "webhook or slack"),
+    "notifications.NAME.secret_variable": SettingKey("user", "the name of a variable"),
+    "notifications.NAME.email": SettingKey("user", "a list of e-mail addresses"),
+    "notifications.NAME.desktop": SettingKey("user", "true or false"),
+    "notifications.NAME.events": SettingKey("user", 'a list of "approval" and "result"'),
+    "notifications.NAME.users": SettingKey("user", "a list of users' names, as globs"),
+    "notifications.NAME.after_minutes": SettingKey("user", "a number from 0 up"),
+    "notifications.NAME.answers": SettingKey("user", "true or false"),
+    "notifications.NAME.private": SettingKey("user", "true or false"),
+    "smtp.host": SettingKey("user", "the name of a host"),
+    "smtp.port": SettingKey("user", "a whole number from 1 to 65535"),
+    "smtp.security": SettingKey("user", "starttls, tls or none"),
+    "smtp.username": SettingKey("user", "a text"),
+    "smtp.sender": SettingKey("user", "an e-mail address"),
     "database.url": SettingKey("user", "an address such as postgresql://anna@localhost/treadle"),
     "database.wait": SettingKey("user", "a number from 0 to 3600"),
     "worker.at_once": SettingKey("user", "a whole number from 1 to 10000"),
@@ -403,10 +506,14 @@ SECTIONS: dict[str, type[Struct]] = {
     "openapi": OpenApiSettings,
     "providers": ProviderSettings,
     "prices": PriceSettings,
+    "quotas": QuotaSettings,
     "context": ContextSettings,
     "skills": SkillSettings,
     "memory": MemorySettings,
     "server": ServerSettings,
+    "oidc": OidcSettings,
+    "notifications": NotificationSettings,
+    "smtp": SmtpSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,
     "queues": QueueSettings,
@@ -414,7 +521,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "assistants": AssistantSettings,
 }
 
-NAMED = ("tools", "mcp", "openapi", "providers", "prices", "queues")  # sections with a table for each name
+NAMED = ("tools", "mcp", "openapi", "providers", "prices", "queues", "quotas", "notifications")  # with a table for each name
 
 Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
 

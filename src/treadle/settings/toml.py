@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -73,15 +74,9 @@ def read_settings_file(path: Path) -> Said:
             case "tools" | "mcp" | "openapi":
                 for name, fields in _iter_tables(values, f"{section}.", path):
                     said |= _read_tool_source(section, name, fields, path)
-            case "providers":
-                for name, fields in _iter_tables(values, "providers.", path):
-                    said |= _read_provider(name, fields, path)
-            case "prices" | "queues":
+            case "providers" | "prices" | "queues" | "quotas" | "notifications":
                 for name, fields in _iter_tables(values, f"{section}.", path):
-                    said |= {
-                        f"{section}.{name}.{field}": _check_value(f"{section}.{name}.{field}", value, path)
-                        for field, value in fields.items()
-                    }
+                    said |= _READERS[section](name, fields, path)
             case "assistants":
                 for name, fields in _iter_tables(values, "assistants.", path):
                     said |= _read_assistant(name, fields, path)
@@ -154,6 +149,29 @@ def _read_provider(name: str, fields: dict[str, Any], path: Path) -> Said:
     return {f"providers.{name}.{field}": _check_value(f"providers.{name}.{field}", value, path) for field, value in fields.items()}
 
 
+def _read_table(section: str, name: str, fields: dict[str, Any], path: Path) -> Said:
+    prefix = f"{section}.{name}"
+    return {f"{prefix}.{field}": _check_value(f"{prefix}.{field}", value, path) for field, value in fields.items()}
+
+
+def _read_channel(name: str, fields: dict[str, Any], path: Path) -> Said:
+    if _SOURCE_NAME.fullmatch(name) is None:
+        raise SettingsError(
+            f"notifications.{name!r} in {path} can't be a channel's name: use up to 32 letters, digits, `_` and `-`."
+        )
+    return _read_table("notifications", name, fields, path)
+
+
+def _read_quota(name: str, fields: dict[str, Any], path: Path) -> Said:
+    """Read a quota, which needs a limit and those whom it limits."""
+    if _SOURCE_NAME.fullmatch(name) is None:
+        raise SettingsError(f"quotas.{name!r} in {path} can't be a quota's name: use up to 32 letters, digits, `_` and `-`.")
+    said = _read_table("quotas", name, fields, path)
+    if not (fields.get("tokens") or fields.get("cost")) or not (fields.get("users") or fields.get("groups")):
+        raise SettingsError(f"quotas.{name} in {path} needs users or groups, and a limit: tokens, cost, or both.")
+    return said
+
+
 def _read_assistant(name: str, fields: dict[str, Any], path: Path) -> Said:
     """Read an assistant's table. The keys of one that isn't installed are unknown; whether that matters is up to `loader`."""
     if name not in plugin_names("assistants"):
@@ -224,3 +242,12 @@ def _unknown_key_error(key: str, path: Path) -> SettingsError:
 
 def _unknown_name_error(key: str, path: Path, meant: list[str], known: list[str]) -> SettingsError:
     return SettingsError(f"{key} in {path} isn't a known setting. {format_hint(meant, known)}")
+
+
+_READERS = {
+    "providers": _read_provider,
+    "prices": partial(_read_table, "prices"),
+    "queues": partial(_read_table, "queues"),
+    "quotas": _read_quota,
+    "notifications": _read_channel,
+}

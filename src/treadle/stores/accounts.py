@@ -24,11 +24,19 @@ class Allowance(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class User(Struct, frozen=True):
-    """A user of the server: a reader views, a user also starts runs and approves, an admin also manages users."""
+    """A user of the server: a reader views, a user also starts runs and approves, an admin also manages users.
+
+    groups   the groups that they are in: of the identity provider, or named by an administrator
+    service  whether it is a service account: a program's, which has a token and no browser sessions
+    expires  when their token ends, in seconds since 1970; None is never
+    """
 
     name: str
     role: Role = "user"
     allowance: Allowance = Allowance()
+    groups: tuple[str, ...] = ()
+    service: bool = False
+    expires: float | None = None
 
     @property
     def may_change(self) -> bool:

@@ -17,7 +17,10 @@ from treadle.stores.database import Connection, Database
 from treadle.stores.journal import children_of, decrypt_lines
 from treadle.stores.stats.aggregation import update_stats
 
-_TABLES = ("entries", "results", "queue", "dead_letters", "waits", "cancel_requests", "stats_new", "stats_runs", "runs")
+_TABLES = (
+    *("entries", "results", "queue", "dead_letters", "waits", "cancel_requests", "outbox_new", "outbox", "stats_new", "stats_runs"),
+    "runs",
+)
 _HASH = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 
 

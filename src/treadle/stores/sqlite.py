@@ -28,7 +28,7 @@ INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
 """
 
 
-SCHEMA_VERSION = 9  # a file of an older one gets what it lacks
+SCHEMA_VERSION = 10  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for another process's lock
 STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
@@ -109,6 +109,21 @@ CREATE TABLE IF NOT EXISTS workers (
     worker TEXT PRIMARY KEY, queues TEXT NOT NULL, at_once INTEGER NOT NULL, version TEXT NOT NULL, draining INTEGER NOT NULL,
     until REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outbox_on (one INTEGER PRIMARY KEY CHECK (one = 1));
+CREATE TABLE IF NOT EXISTS outbox_new (run_id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS outbox_new_runs AFTER INSERT ON runs
+WHEN new.parent = '' AND new.status <> 'open' AND EXISTS (SELECT 1 FROM outbox_on) BEGIN
+    INSERT OR REPLACE INTO outbox_new VALUES (new.run_id, new.updated_at);
+END;
+CREATE TRIGGER IF NOT EXISTS outbox_new_status AFTER UPDATE OF status ON runs
+WHEN new.parent = '' AND new.status <> 'open' AND EXISTS (SELECT 1 FROM outbox_on) BEGIN
+    INSERT OR REPLACE INTO outbox_new VALUES (new.run_id, new.updated_at);
+END;
+CREATE TABLE IF NOT EXISTS outbox (
+    id TEXT PRIMARY KEY, run_id TEXT NOT NULL, channel TEXT NOT NULL, body TEXT NOT NULL, due REAL, tries INTEGER NOT NULL,
+    problem TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS outbox_by_time ON outbox (due) WHERE due IS NOT NULL;
 """
 
 # Columns that tables of older files lack.

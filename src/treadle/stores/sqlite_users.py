@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 PATIENCE = 10  # seconds to wait for another process that writes
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE users (
     name TEXT PRIMARY KEY, role TEXT NOT NULL, allowance BLOB NOT NULL, proof BLOB NOT NULL, added_at REAL NOT NULL
@@ -22,6 +22,22 @@ CREATE TABLE sessions (
     proof BLOB PRIMARY KEY, name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE, until REAL NOT NULL
 ) WITHOUT ROWID;
 """
+IDENTITY = """
+ALTER TABLE users ADD COLUMN groups BLOB NOT NULL DEFAULT x'5b5d';
+ALTER TABLE users ADD COLUMN service INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE users ADD COLUMN expires REAL;
+CREATE TABLE identities (
+    issuer TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE,
+    PRIMARY KEY (issuer, subject)
+) WITHOUT ROWID;
+CREATE TABLE server_keys (name TEXT PRIMARY KEY, secret BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE shares (
+    owner TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE, run_id TEXT NOT NULL, is_group INTEGER NOT NULL,
+    grantee TEXT NOT NULL, PRIMARY KEY (owner, run_id, is_group, grantee)
+) WITHOUT ROWID;
+CREATE INDEX shares_by_grantee ON shares (is_group, grantee);
+"""
+MIGRATIONS = (SCHEMA, IDENTITY)  # each is a step from the number before it; one that was released never changes
 
 
 class UsersError(TreadleError):
@@ -100,9 +116,10 @@ def _prepare(connection: "Connection", path: Path) -> None:
         raise UsersError(f"{path} was made by a newer Treadle; update Treadle to use it.")
     if found < VERSION:
         connection.execute("BEGIN IMMEDIATE")
-        statements = SCHEMA.split(";") if _read_version(connection) == 0 else ()  # another process may have been quicker
-        for statement in (*statements, f"PRAGMA user_version={VERSION}"):
-            connection.execute(statement)
+        for step in MIGRATIONS[_read_version(connection) :]:  # another process may have been quicker
+            for statement in step.split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute("COMMIT")
 
 

@@ -5,17 +5,18 @@ are in PostgreSQL, in the schema of the owner. Changes by another process take e
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
-from secrets import token_urlsafe
+from secrets import token_bytes, token_urlsafe
 from time import time
 from typing import Protocol, get_args
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.errors import SettingsError
 from treadle.stores.accounts import Allowance, Role, User
@@ -31,6 +32,8 @@ _BYTES, _LETTERS = 32, 43  # of a secret, and how many letters these make
 _TOKEN = re.compile(rf"treadle_({_NAME})_[A-Za-z0-9_-]{{{_LETTERS}}}")
 _NEWEST = "SELECT proof FROM sessions WHERE name = ? ORDER BY until DESC LIMIT ?"
 _OLDEST = f"DELETE FROM sessions WHERE name = ? AND proof NOT IN ({_NEWEST})"  # noqa: S608 - our own words
+_COLUMNS = "name, role, allowance, proof, added_at, groups, service, expires"
+_SELECT = "SELECT name, role, allowance, groups, service, expires, proof FROM users"
 _NO_PROOF = bytes(sha256().digest_size)  # the proof that a claim is held against where there is no such user
 
 
@@ -53,6 +56,13 @@ class StoredUser(Struct, frozen=True):
     proof: bytes
 
 
+class Share(Struct, frozen=True):
+    """A user, or a group, who may read a run."""
+
+    grantee: str
+    is_group: bool = False
+
+
 def is_user_name(name: str) -> bool:
     """Return whether a user may have this name. It is a folder's name too, so no valid name leads anywhere else."""
     return re.fullmatch(_NAME, name) is not None and ".." not in name
@@ -69,7 +79,16 @@ class Users:
         self._clock = clock
         self._same = same
 
-    def add(self, name: str, role: Role = "user", allowance: Allowance = Allowance()) -> str:  # noqa: B008 - it is frozen
+    def add(
+        self,
+        name: str,
+        role: Role = "user",
+        allowance: Allowance = Allowance(),  # noqa: B008 - it is frozen
+        *,
+        groups: Sequence[str] = (),
+        service: bool = False,
+        expires: float | None = None,
+    ) -> str:
         """Add a user; return their token, which can't be shown again."""
         if not is_user_name(name):
             raise SettingsError(
@@ -82,15 +101,17 @@ class Users:
         with self._place.writing() as connection:
             if _find_user(connection, name) is not None:
                 raise SettingsError(f"There is a user {name} already; `treadle users token {name}` gives them a new token.")
-            connection.execute("INSERT INTO users VALUES (?, ?, ?, ?, ?)", (name, *row, _hash_secret(token), self._clock()))
+            values = (name, *row, _hash_secret(token), self._clock(), _encode_groups(groups), int(service), expires)
+            connection.execute(f"INSERT INTO users ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)  # noqa: S608 - our own words
         return token
 
-    def renew(self, name: str) -> str:
-        """Return a new token. The old one, and all sessions, have ended."""
+    def renew(self, name: str, expires: float | None = None) -> str:
+        """Return a new token, valid until a time. The old one, and all sessions, have ended."""
         token = _new_token(name)
         with self._place.writing() as connection:
-            _get_user(connection, name)
-            connection.execute("UPDATE users SET proof = ? WHERE name = ?", (_hash_secret(token), name))
+            if expires is None and _get_user(connection, name).expires is not None:
+                raise SettingsError(f"The token of {name} ends at a time: say when the new one ends, as with --expires 90d.")
+            connection.execute("UPDATE users SET proof = ?, expires = ? WHERE name = ?", (_hash_secret(token), expires, name))
             connection.execute("DELETE FROM sessions WHERE name = ?", (name,))
         return token
 
@@ -98,16 +119,23 @@ class Users:
         """Remove a user and end their sessions."""
         with self._place.writing() as connection:
             _get_user(connection, name)
+            connection.execute("DELETE FROM shares WHERE is_group = 0 AND grantee = ?", (name,))  # another may get the name later
             connection.execute("DELETE FROM users WHERE name = ?", (name,))
 
-    def change(self, name: str, role: Role | None = None, allowance: Allowance | None = None) -> User:
-        """Change role or allowance, from the next request on; None leaves a value as it is."""
+    def change(
+        self, name: str, role: Role | None = None, allowance: Allowance | None = None, groups: Sequence[str] | None = None
+    ) -> User:
+        """Change role, allowance or groups, from the next request on; None leaves a value as it is."""
         with self._place.writing() as connection:
             before = _get_user(connection, name)
-            after = User(name, role or before.role, allowance or before.allowance)
-            connection.execute(
-                "UPDATE users SET role = ?, allowance = ? WHERE name = ?", (*_to_row(after.role, after.allowance), name)
+            after = replace(
+                before,
+                role=role or before.role,
+                allowance=allowance or before.allowance,
+                groups=before.groups if groups is None else tuple(sorted(set(groups))),
             )
+            row = (*_to_row(after.role, after.allowance), _encode_groups(after.groups), name)
+            connection.execute("UPDATE users SET role = ?, allowance = ?, groups = ? WHERE name = ?", row)
         return after
 
     def get(self, name: str) -> User:
@@ -118,7 +146,7 @@ class Users:
     def all(self) -> list[User]:
         """Return all users, by name."""
         with self._place.reading() as connection:
-            rows = connection.execute("SELECT name, role, allowance FROM users ORDER BY name").fetchall() if connection else []
+            rows = connection.execute(f"{_SELECT} ORDER BY name").fetchall() if connection else []
         return [_from_row(*row) for row in rows]
 
     def person_of(self, token: str) -> User | None:
@@ -127,29 +155,83 @@ class Users:
         with self._place.reading() as connection:
             known = _find_user(connection, claimed[1] if claimed else "")
         fits = self._same(_hash_secret(token), known.proof if known else _NO_PROOF)
-        return known.person if known and fits else None
+        return known.person if known and fits and self._is_current(known.person) else None
 
-    def begin_session(self, name: str) -> str:
+    def _is_current(self, person: User) -> bool:
+        return person.expires is None or self._clock() < person.expires
+
+    def begin_session(self, name: str, seconds: float = SESSION_SECONDS) -> str:
         """Return the secret of a new browser session, valid for 30 days. The oldest sessions end where there would be too many."""
         secret, now = token_urlsafe(_BYTES), self._clock()
         with self._place.writing() as connection:
-            _get_user(connection, name)
+            if _get_user(connection, name).service:
+                raise SettingsError(f"{name} is a service account: it sends its token with each request, and has no sessions.")
             connection.execute("DELETE FROM sessions WHERE until <= ?", (now,))
             connection.execute(_OLDEST, (name, name, MAX_SESSIONS - 1))
-            connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", (_hash_secret(secret), name, now + SESSION_SECONDS))
+            connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", (_hash_secret(secret), name, now + seconds))
         return secret
 
     def person_of_session(self, secret: str) -> User | None:
         """Return the user of a session."""
-        query = "SELECT users.name, role, allowance FROM sessions JOIN users USING (name) WHERE sessions.proof = ? AND until > ?"
+        query = f"{_SELECT} WHERE name = (SELECT name FROM sessions WHERE proof = ? AND until > ?)"  # noqa: S608 - our own words
         with self._place.reading() as connection:
             row = connection.execute(query, (_hash_secret(secret), self._clock())).fetchone() if connection else None
-        return _from_row(*row) if row else None
+        person = _from_row(*row) if row else None
+        return person if person and self._is_current(person) else None
 
     def end_session(self, secret: str) -> None:
         """End a session."""
         with self._place.writing() as connection:
             connection.execute("DELETE FROM sessions WHERE proof = ?", (_hash_secret(secret),))
+
+    def person_of_identity(self, issuer: str, subject: str) -> User | None:
+        """Return the user that an identity provider's subject is linked to."""
+        query = f"{_SELECT} WHERE name = (SELECT name FROM identities WHERE issuer = ? AND subject = ?)"  # noqa: S608 - our own words
+        with self._place.reading() as connection:
+            row = connection.execute(query, (issuer, subject)).fetchone() if connection else None
+        return _from_row(*row) if row else None
+
+    def link_identity(self, name: str, issuer: str, subject: str) -> None:
+        """Link an identity provider's subject to a user, who signs in with it from now on. Raises where it is another user's."""
+        with self._place.writing() as connection:
+            _get_user(connection, name)
+            query = "SELECT name FROM identities WHERE issuer = ? AND subject = ?"
+            there = connection.execute(query, (issuer, subject)).fetchone()
+            if there is not None and there[0] != name:
+                raise SettingsError(f"This subject is linked to the user {there[0]} already.")
+            connection.execute("INSERT INTO identities VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (issuer, subject, name))
+
+    def set_shares(self, owner: str, run_id: str, shares: Sequence[Share]) -> None:
+        """Set who may read a run of a user; all others can't any more."""
+        with self._place.writing() as connection:
+            _get_user(connection, owner)
+            connection.execute("DELETE FROM shares WHERE owner = ? AND run_id = ?", (owner, run_id))
+            for each in dict.fromkeys(shares):
+                connection.execute("INSERT INTO shares VALUES (?, ?, ?, ?)", (owner, run_id, int(each.is_group), each.grantee))
+
+    def shares_of(self, owner: str, run_id: str) -> list[Share]:
+        """Return who may read a run of a user."""
+        query = "SELECT grantee, is_group FROM shares WHERE owner = ? AND run_id = ? ORDER BY is_group, grantee"
+        with self._place.reading() as connection:
+            rows = connection.execute(query, (owner, run_id)).fetchall() if connection else []
+        return [Share(grantee, bool(is_group)) for grantee, is_group in rows]
+
+    def shared_with(self, person: User) -> list[tuple[str, str]]:
+        """Return the runs of other users that a user may read: owner and id of each."""
+        groups = ",".join("?" * len(person.groups))
+        query = (
+            "SELECT DISTINCT owner, run_id FROM shares WHERE owner <> ? AND ((is_group = 0 AND grantee = ?)"  # noqa: S608 - marks only
+            f" OR (is_group = 1 AND grantee IN ({groups or 'NULL'}))) ORDER BY owner, run_id"
+        )
+        with self._place.reading() as connection:
+            rows = connection.execute(query, (person.name, person.name, *person.groups)).fetchall() if connection else []
+        return [(owner, run_id) for owner, run_id in rows]
+
+    def key(self, name: str) -> bytes:
+        """Return a secret key that all servers with these users share; it is created at the first use."""
+        with self._place.writing() as connection:
+            connection.execute("INSERT INTO server_keys VALUES (?, ?) ON CONFLICT DO NOTHING", (name, token_bytes(_BYTES)))
+            return bytes(connection.execute("SELECT secret FROM server_keys WHERE name = ?", (name,)).fetchone()[0])
 
 
 def _new_token(name: str) -> str:
@@ -166,14 +248,18 @@ def _to_row(role: Role, allowance: Allowance) -> tuple[str, bytes]:
     return role, msgspec.json.encode(allowance)
 
 
-def _from_row(name: str, role: Role, allowance: bytes) -> User:
-    return User(name, role, msgspec.json.decode(allowance, type=Allowance))
+def _encode_groups(groups: Sequence[str]) -> bytes:
+    return msgspec.json.encode(sorted(set(groups)))
+
+
+def _from_row(name: str, role: Role, allowance: bytes, groups: bytes, service: int, expires: float | None, _proof: bytes) -> User:
+    limits = msgspec.json.decode(allowance, type=Allowance)
+    return User(name, role, limits, msgspec.json.decode(groups, type=tuple[str, ...]), bool(service), expires)
 
 
 def _find_user(connection: Connection | None, name: str) -> StoredUser | None:
-    query = "SELECT name, role, allowance, proof FROM users WHERE name = ?"
-    row = connection.execute(query, (name,)).fetchone() if connection else None
-    return StoredUser(_from_row(*row[:3]), row[3]) if row else None
+    row = connection.execute(f"{_SELECT} WHERE name = ?", (name,)).fetchone() if connection else None
+    return StoredUser(_from_row(*row), row[-1]) if row else None
 
 
 def _get_user(connection: Connection | None, name: str) -> User:

@@ -7,7 +7,7 @@ Any worker makes the same agent of it. It contains no keys: those are in the env
 
 import re
 from collections.abc import AsyncGenerator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib import import_module
 from inspect import isawaitable
 from operator import attrgetter
@@ -20,6 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
+from treadle.agent.budget import wrap_in_budgets
+from treadle.agent.quotas import Quotas
 from treadle.core.entries import Entry, Opened, Said
 from treadle.core.errors import BadPrompt, SettingsError
 from treadle.core.log import log
@@ -28,7 +30,9 @@ from treadle.home import Home
 from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import assistant_agent, get_assistant
 from treadle.plugins.models import model_at, split_model_names
+from treadle.stores.accounts import User
 from treadle.stores.queue import DEFAULT_QUEUE, QueuePosition
+from treadle.stores.users import Users
 from treadle.tools.text import repair_surrogates
 
 FACE = "worker"
@@ -130,8 +134,10 @@ def run_spec_of(run_id: str, opened: Opened | None) -> RunSpec:
 class WorkerModels:
     """The models of a worker, each created once: one may be large. `modules` are those whose agents it may import."""
 
-    def __init__(self, modules: Collection[str] = ()) -> None:
+    def __init__(self, modules: Collection[str] = (), quotas: Quotas | None = None, users: Users | None = None) -> None:
         self._modules = modules
+        self._quotas = quotas
+        self._users = users
         self._made: dict[tuple[str, str], Model] = {}
 
     def named(self, order: RunSpec) -> Model:
@@ -140,6 +146,13 @@ class WorkerModels:
         if key not in self._made:
             self._made[key] = model_at(*key)
         return self._made[key]
+
+    def within_quotas(self, model: Model, name: str) -> Model:
+        """Return a model that is asked only within the quotas of a user, by name."""
+        if not name or self._quotas is None or self._users is None:
+            return model
+        known = next((person for person in self._users.all() if person.name == name), User(name))
+        return wrap_in_budgets(model, self._quotas.budgets_for(known))
 
     def agent(self, name: str) -> Agent[Any, Any]:
         """Return an agent of a program, "module:name". Raises with a sentence where this worker can't or may not import it."""
@@ -162,9 +175,13 @@ class WorkerModels:
 async def open_agent(order: RunSpec, home: Home, user: str, models: WorkerModels) -> AsyncGenerator[Agent[Any, Any]]:
     """Yield the assistant as an agent, and close its resources at the end. Approvals aren't answered here: a run waits for them."""
     if order.agent:
-        yield models.agent(order.agent)
+        agent = models.agent(order.agent)
+        limited = models.within_quotas(agent.setup.model, user)
+        with nullcontext() if limited is agent.setup.model else agent.override(model=limited):
+            yield agent
         return
-    made, model, opened = get_assistant(order.assistant), models.named(order), list[Callable[[], object]]()
+    model = models.within_quotas(models.named(order), user)
+    made, opened = get_assistant(order.assistant), list[Callable[[], object]]()
 
     async def same() -> Model:
         return model

@@ -7,9 +7,10 @@ from socket import gethostname
 from time import monotonic, time
 
 from treadle._version import __version__
+from treadle.agent.quotas import Quotas
 from treadle.core.errors import JournalError, TreadleError
 from treadle.core.log import log
-from treadle.home import Home
+from treadle.home import Home, open_users
 from treadle.loop.state import replay
 from treadle.settings.loader import user_settings
 from treadle.stores.cancellation import CancelWatch
@@ -95,7 +96,8 @@ class Worker:
         self._queue = RunQueue(home.database)
         self._schedules = Schedules(home.database, self._queue)
         self._dispatcher = dispatcher or make_dispatcher(home, self._queue, terms, self.holder)
-        self._models = WorkerModels(terms.agents)
+        users = open_users(home)
+        self._models = WorkerModels(terms.agents, Quotas(user_settings().quotas, home, users.all), users)
         self._cancel_watch = CancelWatch(home.cancel_requests)
         self._waking = DueRuns(home, self._queue)
         self._workers = WorkerList(home.database)

@@ -12,6 +12,7 @@ from treadle.cli.ui.screen import Screen
 from treadle.core.errors import SettingsError
 from treadle.engine.telemetry import start_telemetry
 from treadle.plugins.assistants import find_assistants
+from treadle.settings.loader import user_settings
 from treadle.stores.owner_access import TOKEN_FILE
 
 SIGNED_IN_NOTICE = "A browser has signed in with the link, which can't be used again. Another browser signs in with the token."
@@ -81,6 +82,8 @@ async def _run_server(args: argparse.Namespace, screen: Screen, demo: "ServerDem
 
 def _describe_access(count: int, args: argparse.Namespace, folder: Path) -> list[str]:
     """Describe who may use the server, in a sentence or two."""
+    if user_settings().oidc.issuer:
+        return [f"Users sign in with {user_settings().oidc.title}, or with a token: {format_count(count, 'user')} so far."]
     if count:
         return [f"{format_count(count, 'user')} may use it, each with a token."]
     if args.anyone:

@@ -18,6 +18,8 @@ from treadle.cli.ui.log_handler import attach_json_log, attach_log
 from treadle.cli.ui.screen import Screen
 from treadle.engine.telemetry import start_telemetry
 from treadle.home import Home, open_home
+from treadle.notifications.notifier import run_notifier
+from treadle.settings.loader import user_settings
 from treadle.stores.queue import DEFAULT_QUEUE
 from treadle.workers.dispatcher import WorkerOptions
 from treadle.workers.executor import Observe
@@ -66,7 +68,8 @@ async def _work(worker: Worker, terms: WorkerOptions, home: Home, screen: Screen
         loop.add_signal_handler(number, first, stop, hurry, screen, loop)
     queues = "" if terms.queues == (DEFAULT_QUEUE,) else f", queues {', '.join(terms.queues)}"
     screen.note(f"{worker.holder} works on {home.database.name}, {terms.at_once} at once{queues}. Ctrl-C stops it.")
-    await worker.work(stop, hurry)
+    async with run_notifier(user_settings(), lambda: [home]):
+        await worker.work(stop, hurry)
     return OK
 
 

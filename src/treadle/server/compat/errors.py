@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse
 
 from treadle.core.errors import (
+    AllowanceSpent,
     BadMedia,
     BadPrompt,
     BadTool,
@@ -40,6 +41,7 @@ _ANTHROPIC = {
     504: "timeout_error",
     OVERLOADED: "overloaded_error",
 }
+QUOTA_CODE = "insufficient_quota"  # OpenAI's own, by which clients know that a retry doesn't help
 _MAX_CLIENT_STATUS = 499  # statuses up to here are about the request, those above about us
 
 
@@ -108,6 +110,8 @@ def model_error_from(error: ModelError | None, words: str) -> CompatError:
             return CompatError(400, words, "messages", "context_length_exceeded")
         case ModelRefused() if error.status in (400, 413, 422):
             return CompatError(400, words)
+        case AllowanceSpent():
+            return CompatError(429, words, code=QUOTA_CODE, again=False)
         case ModelError() if error.status == 429:
             return CompatError(429, words)
         case ModelUnavailable():

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from treadle.agent.agent import Agent
+from treadle.agent.budget import check_budget
 from treadle.agent.session import AssistantSession, caller_arguments
 from treadle.core.entries import Entry, Finished, Resumed, Said
 from treadle.core.errors import RunNotFound, TreadleError
@@ -92,6 +93,7 @@ class PreparedAgent(Struct, frozen=True):
     session: AssistantSession
     agent: Agent[Any, Any]
     close: list[Callable[[], object]]
+    model: Model
 
 
 class HostedRuns:
@@ -191,6 +193,7 @@ class HostedRuns:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
         run_id, digest = run_id_of_key(key), digest_request(asked) if key else ""
         if asked.where == "workers":
+            await check_budget(await self._models.named(asked.model or ""))
             return await submit_turn(self._host, self._models, asked, run_id)
         begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call, digest)
         async with self._alone.setdefault(run_id or new_run_id(), asyncio.Lock()):  # the same request may come twice at once
@@ -287,6 +290,7 @@ class HostedRuns:
     ) -> RunningTurn:
         agent, origin = made.agent, begun.origin
         try:
+            await check_budget(made.model)
             said = await read_prompt(asked, agent.setup.model, self.home.blobs)
             kept = await self._caller_arguments(made, entries)
             history = () if entries else await made.session.begin(run_id, said.text)
@@ -361,7 +365,7 @@ class HostedRuns:
 
         host = replace(self._host, model=same, on_close=close.append, headers=by.headers)
         session = AssistantSession(self._assistants[begun.assistant], host, begun.about)
-        return PreparedAgent(session, session.agent(model, **begun.asked), close)
+        return PreparedAgent(session, session.agent(model, **begun.asked), close, model)
 
     async def _caller_arguments(self, made: PreparedAgent, entries: Sequence[Entry]) -> dict[str, Any]:
         """Return on whose behalf a run continues; an existing run has to be theirs."""

@@ -84,7 +84,7 @@ class RunsApi:
         found = await self._home.journal.listed(wanted)
         runs = found[: query.limit]
         following = "{!r},{}".format(*place_in_list(runs[-1])) if len(found) > query.limit else ""
-        return RunList(await self._runs.shown_to(runs, _requester_of(request)), bool(following), following)
+        return RunList(await self._runs.shown_to(runs, requester_of(request)), bool(following), following)
 
     async def _parse_position(self, said: str) -> tuple[float, str]:
         at, comma, run_id = said.partition(",")
@@ -108,18 +108,18 @@ class RunsApi:
     async def begin(self, request: Request, body: TurnRequest) -> Accepted[RunStatusView] | TurnEvents:
         """Send a message to an assistant."""
         _check_text(body.message, body.instructions)
-        way = await self._runs.begin(body, _requester_of(request), request.headers.get("idempotency-key", ""))
+        way = await self._runs.begin(body, requester_of(request), request.headers.get("idempotency-key", ""))
         return RunStatusView(way, await status_of(self._home, way)) if isinstance(way, str) else self._start_response(request, way)
 
     @get("/api/runs/{run_id}", errors=NOT_FOUND)
     async def shown(self, request: Request, run_id: str, query: RunQuery) -> RunView:
         """Get a run, with all its entries; after `wait`, or as soon as it is over or waits."""
         await self._load_info(run_id)
-        await self._runs.check_shown(run_id, _requester_of(request))
+        await self._runs.check_shown(run_id, requester_of(request))
         if query.wait:
             await self._wait(request, run_id, query.wait)
         info = await self._load_info(run_id)
-        return view_run(info, await read_journals(self._home, run_id), await self._runs.replies(run_id, _requester_of(request)))
+        return view_run(info, await read_journals(self._home, run_id), await self._runs.replies(run_id, requester_of(request)))
 
     async def _wait(self, request: Request, run_id: str, seconds: float) -> None:
         """Wait until a run is over or waits, so many seconds at most, or until the server stops."""
@@ -140,10 +140,10 @@ class RunsApi:
         """Stream the events of a run as server-sent events."""
         place = parse_cursor(request.headers.get("last-event-id", "") or query.after)
         await self._runs.settled()
-        await self._runs.check_shown(run_id, _requester_of(request))
+        await self._runs.check_shown(run_id, requester_of(request))
 
         async def data() -> Any:
-            return next(reversed(await self._runs.replies(run_id, _requester_of(request))), None)
+            return next(reversed(await self._runs.replies(run_id, requester_of(request))), None)
 
         if await self._runs.is_elsewhere(run_id) or (is_follow_cursor(place) and not self._live.is_under_way(run_id)):
             return await self._follow(request, run_id, place, data)
@@ -173,7 +173,7 @@ class RunsApi:
     async def send(self, request: Request, run_id: str, body: MessageRequest) -> Accepted[MessageView]:
         """Send a message to a run, also while a turn of it is running."""
         _check_text(body.message, None)
-        return await self._runs.send(run_id, body, _requester_of(request))
+        return await self._runs.send(run_id, body, requester_of(request))
 
     @post("/api/runs/{run_id}/resume", errors=RESUME_ERRORS, links=NEXT_OPERATIONS, returns="it goes on by itself")
     async def resume(
@@ -182,7 +182,7 @@ class RunsApi:
         """Resume a run."""
         asked = body or ResumeRequest()
         _check_text(None, asked.instructions)
-        return self._start_response(request, await self._runs.resume(run_id, asked, _requester_of(request)))
+        return self._start_response(request, await self._runs.resume(run_id, asked, requester_of(request)))
 
     def _start_response(self, request: Request, way: RunningTurn) -> RunStatusView | Response:
         """Return that a run continues; or its event stream, for a client that accepts that."""
@@ -197,7 +197,7 @@ class RunsApi:
     )
     async def cancel(self, request: Request, run_id: str) -> RunStatusView:
         """Cancel a run that is active, here or elsewhere, is queued, or waits."""
-        return RunStatusView(run_id, await self._runs.cancel(run_id, _requester_of(request)))
+        return RunStatusView(run_id, await self._runs.cancel(run_id, requester_of(request)))
 
     @post(
         "/api/runs/{run_id}/retry",
@@ -207,27 +207,27 @@ class RunsApi:
     )
     async def retry(self, request: Request, run_id: str) -> Accepted[RunStatusView] | TurnEvents:
         """Retry a failed run, from its journal."""
-        way = await self._runs.retry(run_id, _requester_of(request))
+        way = await self._runs.retry(run_id, requester_of(request))
         return RunStatusView(run_id, "queued") if way is None else self._start_response(request, way)
 
     @delete("/api/runs/{run_id}", errors={**NOT_FOUND, 409: "its turn isn't over, or it is a job's"}, returns="it is gone")
     async def delete(self, request: Request, run_id: str) -> None:
         """Delete a run, with all stored content of it."""
-        await self._runs.delete(run_id, _requester_of(request))
+        await self._runs.delete(run_id, requester_of(request))
 
     @post("/api/runs/{run_id}/fork", errors=RESUME_ERRORS, links=("get_api_runs_run_id", "post_api_runs_run_id_resume"))
     async def fork(self, request: Request, run_id: str, body: ForkRequest | None = None) -> Created[CreatedRun]:
         """Create a run from the first entries of another."""
         asked = body or ForkRequest()
         _check_text(asked.message, asked.instructions)
-        return CreatedRun(await self._runs.fork(run_id, asked, _requester_of(request)))
+        return CreatedRun(await self._runs.fork(run_id, asked, requester_of(request)))
 
     @get("/api/approvals")
     async def waiting(self, request: Request) -> PendingApprovalList:
         """List pending approvals."""
         found: list[PendingApproval] = []
         waiting = await self._home.journal.listed(JournalQuery(status="waiting", limit=MAX_WAITING, asks=True))
-        for info in await self._runs.shown_to(waiting, _requester_of(request)):
+        for info in await self._runs.shown_to(waiting, requester_of(request)):
             for approval in find_pending_approvals(await read_journals(self._home, info.run_id)):
                 said: dict[str, Any] = {
                     name: getattr(mask_pending_approval(approval, _REDACTOR), name) for name in approval.__struct_fields__
@@ -254,7 +254,7 @@ class RunsApi:
             path := await assistant_job_path(request, self._home, run_id, f"approvals/{call_id}")
         ):
             return RedirectResponse(path, 307)
-        way = await self._runs.answer(run_id, call_id, body, _requester_of(request))
+        way = await self._runs.answer(run_id, call_id, body, requester_of(request))
         return RunStatusView(run_id, "waiting") if way is None else self._start_response(request, way)
 
     @post(
@@ -266,7 +266,7 @@ class RunsApi:
         """Approve or deny several waiting calls of a run at once."""
         if Jobs(self._home.folder).has(run_id):
             raise HTTPException(409, "This run is a job's: answer its calls one by one.")
-        way = await self._runs.answer_all(run_id, body, _requester_of(request))
+        way = await self._runs.answer_all(run_id, body, requester_of(request))
         return RunStatusView(run_id, "waiting") if way is None else self._start_response(request, way)
 
 
@@ -295,12 +295,12 @@ class PermissionsApi:
     @get("/api/permissions")
     async def listed(self, request: Request) -> GrantList:
         """List what is allowed for always."""
-        return GrantList(await self._runs.grants(_requester_of(request)))
+        return GrantList(await self._runs.grants(requester_of(request)))
 
     @delete("/api/permissions/{grant_id}", errors={404: "there is no such grant"}, returns="such calls ask for approval again")
     async def revoked(self, request: Request, grant_id: str) -> None:
         """Revoke what was allowed for always."""
-        await self._runs.revoke(grant_id, _requester_of(request))
+        await self._runs.revoke(grant_id, requester_of(request))
 
 
 _REDACTOR = Redactor()
@@ -314,7 +314,8 @@ def _check_text(message: str | None, instructions: str | None) -> None:
         raise HTTPException(422, "The message is empty; say what you want.")
 
 
-def _requester_of(request: Request) -> Requester:
+def requester_of(request: Request) -> Requester:
+    """Return who asks, with the limits and the headers of the request."""
     return Requester(request.scope.get("run_limiter"), dict(request.headers))
 
 

@@ -44,9 +44,24 @@ function explain() {
   if (new URLSearchParams(location.search).has("token")) tell("This link was used already, or is from an earlier start of the server.");
 }
 
+/** Offer the identity provider of this server, where it has one. @param {string} title */
+function offer(title) {
+  const link = byId("provider-link", HTMLAnchorElement), place = new URL(returnTo(location.search, location), location.origin);
+  link.textContent = `Sign in with ${title}`;
+  link.href = `/login/oidc?${new URLSearchParams({ next: place.pathname + place.search })}`;
+  byId("provider").hidden = false;
+}
+
+/** @param {{ known: boolean, owner: boolean, provider: string }} status */
+function respond({ known, owner, provider }) {
+  if (known) location.replace(returnTo(location.search, location));
+  else if (owner) explain();
+  else if (provider) offer(provider);
+}
+
 form.addEventListener("submit", signIn);
 seen.addEventListener("click", show);
 enter.disabled = false;  // from now on: before, the browser itself would send the form, and not as JSON
 token.focus();
 // A link from another site leads here even if the user is signed in: such a request has no cookie, but ours has.
-ask("/login").then(({ known, owner }) => (known ? location.replace(returnTo(location.search, location)) : owner && explain()), () => {});
+ask("/login").then(respond, () => {});

@@ -129,8 +129,40 @@ CREATE TABLE workers (
 );
 """
 
+_IDENTITY = """
+ALTER TABLE users ADD COLUMN groups BYTEA NOT NULL DEFAULT '[]';
+ALTER TABLE users ADD COLUMN service INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE users ADD COLUMN expires DOUBLE PRECISION;
+CREATE TABLE identities (
+    issuer TEXT COLLATE "C" NOT NULL, subject TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL REFERENCES users (name) ON DELETE CASCADE, PRIMARY KEY (issuer, subject)
+);
+CREATE TABLE server_keys (name TEXT COLLATE "C" PRIMARY KEY, secret BYTEA NOT NULL);
+CREATE TABLE shares (
+    owner TEXT COLLATE "C" NOT NULL REFERENCES users (name) ON DELETE CASCADE, run_id TEXT COLLATE "C" NOT NULL,
+    is_group INTEGER NOT NULL, grantee TEXT COLLATE "C" NOT NULL, PRIMARY KEY (owner, run_id, is_group, grantee)
+);
+CREATE INDEX shares_by_grantee ON shares (is_group, grantee);
+CREATE TABLE outbox_on (one INTEGER PRIMARY KEY CHECK (one = 1));
+CREATE TABLE outbox_new (run_id TEXT COLLATE "C" PRIMARY KEY, at DOUBLE PRECISION NOT NULL);
+CREATE FUNCTION outbox_note() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
+    INSERT INTO outbox_new SELECT NEW.run_id, NEW.updated_at WHERE EXISTS (SELECT 1 FROM outbox_on)
+        ON CONFLICT (run_id) DO UPDATE SET at = excluded.at;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER outbox_new_runs AFTER INSERT ON runs FOR EACH ROW
+    WHEN (NEW.parent = '' AND NEW.status <> 'open') EXECUTE FUNCTION outbox_note();
+CREATE TRIGGER outbox_new_status AFTER UPDATE OF status ON runs FOR EACH ROW
+    WHEN (NEW.parent = '' AND NEW.status <> 'open') EXECUTE FUNCTION outbox_note();
+CREATE TABLE outbox (
+    id TEXT COLLATE "C" PRIMARY KEY, run_id TEXT COLLATE "C" NOT NULL, channel TEXT COLLATE "C" NOT NULL, body BYTEA NOT NULL,
+    due DOUBLE PRECISION, tries INTEGER NOT NULL, problem TEXT NOT NULL
+);
+CREATE INDEX outbox_by_time ON outbox (due) WHERE due IS NOT NULL;
+"""
+
 # Each is a step from the number before it; one that was released never changes.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES, _IDENTITY)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 

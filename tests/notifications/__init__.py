@@ -1,0 +1,1 @@
+"""Notifications: their forms, their channels, and that none is lost."""
