@@ -40,4 +40,6 @@ class Deferred:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_", "pytest")):  # pytest looks for marks and fixtures in everything that a module has
+            raise AttributeError(name)
         return getattr(import_module(self._name), name)

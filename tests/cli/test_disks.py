@@ -4,7 +4,6 @@ The disks are real: a tmpfs in a mount namespace of its own. Where none can be m
 """
 
 import json
-import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -12,12 +11,33 @@ from contextlib import closing
 
 import pytest
 
-from cli.running import TOOLBOX, Ran, command, environment, script, treadle
+from cli.forkserver import ran
+from cli.running import TOOLBOX, Ran, environment, script, treadle
 
 READING = (
     *(["runs"], ["show"], ["show", "r", "--entries"], ["stats"], ["stats", "--anew"], ["audit"], ["audit", "verify"], ["jobs"]),
     *(["settings"], ["users"], ["schedules"], ["retention"]),
 )
+
+# A process that has everything imported, in a mount namespace of its own, which forks for each command.
+EACH = """
+import ctypes, json, os, subprocess, sys
+from pathlib import Path
+from treadle.cli.main import main
+
+NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
+user, group, out = os.getuid(), os.getgid(), Path(os.environ["OUT"])
+assert ctypes.CDLL(None).unshare(NEW_MOUNTS | NEW_USER) == 0
+for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+    Path("/proc/self", name).write_text(text)
+subprocess.run(["sh", "-c", sys.argv[1]], check=True)
+for number, words in enumerate(json.loads(sys.argv[2])):
+    if not (child := os.fork()):
+        for stream, kind in ((1, "out"), (2, "err")):
+            os.dup2(os.open(out / f"{number}.{kind}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        sys.exit(main(words))
+    (out / f"{number}.rc").write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+"""
 
 
 class Disk:
@@ -28,25 +48,18 @@ class Disk:
 
     def __call__(self, *lines):
         """Run `treadle` once for each line; what each left behind."""
-        commands = [shlex.join(command(*line)) for line in lines]
-        calls = "\n".join(
-            f'{each} >"$OUT/{number}.out" 2>"$OUT/{number}.err" </dev/null; echo $? >"$OUT/{number}.rc"'
-            for number, each in enumerate(commands)
-        )
         out = self.home / "out"
         out.mkdir(exist_ok=True)
         data = self.home / "data"
         steps = f"""set -e
+mount --make-rprivate /
 cp -a {data} {self.home}/copy
 mount -t tmpfs -o size={self.size} none {data}
 cp -a {self.home}/copy/. {data}/
 chmod 700 {data}
 {self.prepare.format(data=data)}
-set +e
-{calls}
 """
-        env = environment(self.home, OUT=str(out))
-        done = subprocess.run([*NAMESPACE, "sh", "-c", steps], env=env, capture_output=True, text=True)
+        done = ran("-c", EACH, steps, json.dumps(lines), env=environment(self.home, OUT=str(out)))
         assert done.returncode == 0, done.stderr
         read = [[(out / f"{number}.{kind}").read_text() for kind in ("rc", "out", "err")] for number in range(len(lines))]
         return [Ran(int(code), printed, said) for code, printed, said in read]
@@ -91,29 +104,29 @@ def disk(request, kept):
 
 
 def test_reading_works(disk):
-    for words, ran in zip(READING, disk(*READING), strict=True):
-        assert ran.code == 0, (words, ran.err)
+    for words, done in zip(READING, disk(*READING), strict=True):
+        assert done.code == 0, (words, done.err)
     shown = disk.home / "out" / "1.out"
     assert "There are 40." in shown.read_text()
 
 
 def test_what_a_killed_process_left_in_the_log_is_read(disk):
     leave_log(disk.home / "data")
-    for ran in disk(["runs"], ["stats"], ["audit", "verify"]):
-        assert ran.code == 0, ran.err
+    for done in disk(["runs"], ["stats"], ["audit", "verify"]):
+        assert done.code == 0, done.err
     assert "From the log" in (disk.home / "out" / "0.out").read_text()
 
 
 def test_a_backup_can_be_made_and_restored(disk):
-    (ran,) = disk(["backup", str(disk.home / "b.tar.gz")])
-    assert ran.code == 0, ran.err
+    (done,) = disk(["backup", str(disk.home / "b.tar.gz")])
+    assert done.code == 0, done.err
     assert treadle(disk.home, "restore", str(disk.home / "b.tar.gz"), TREADLE_HOME=str(disk.home / "new")).code == 0
     assert "There are 40." in treadle(disk.home, "show", TREADLE_HOME=str(disk.home / "new")).out
 
 
 def test_doctor_names_the_disk_and_not_the_database(disk):
-    (ran,) = disk(["doctor", "--json"])
-    findings = json.loads(ran.out)
+    (done,) = disk(["doctor", "--json"])
+    findings = json.loads(done.out)
     (folder,) = [finding for finding in findings if finding["about"] == "folder" and finding["state"] == "wrong"]
     assert folder["says"] == f"{disk.home / 'data'} can't be written."
     assert folder["do"].startswith(("Make room on its disk", "Its disk is read-only"))
@@ -122,8 +135,8 @@ def test_doctor_names_the_disk_and_not_the_database(disk):
 
 
 def test_writing_says_what_is_wrong_with_the_disk(disk):
-    (ran,) = disk(["ask", "x", "-m", script(disk.home, "hello"), "-q"])
-    assert (ran.code, ran.out) == (1, "")
-    assert "can't be written" in ran.err
-    assert "Make room on its disk" in ran.err or "Its disk is read-only" in ran.err
-    assert "aside" not in ran.err
+    (done,) = disk(["ask", "x", "-m", script(disk.home, "hello"), "-q"])
+    assert (done.code, done.out) == (1, "")
+    assert "can't be written" in done.err
+    assert "Make room on its disk" in done.err or "Its disk is read-only" in done.err
+    assert "aside" not in done.err

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def file(tmp_path):
 def who(tmp_path):
     """The command of an MCP server."""
     (tmp_path / "who.py").write_text(MCP_SERVER)
-    return f"{sys.executable} {tmp_path / 'who.py'}"
+    return " ".join(launched(str(tmp_path / "who.py")))
 
 
 def written(home: Path) -> bytes:

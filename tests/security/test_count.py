@@ -20,6 +20,8 @@ def test_there_are_as_many_attempts_as_is_said():
         "addopts=--import-mode=importlib",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:schemathesis",  # takes longer to import than the tests take to collect
         str(HERE),
     ]
     said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=HERE.parents[1]).stdout

@@ -49,8 +49,8 @@ def test_it_answers_and_says_what_that_took():
 
 def test_it_reports_how_far_it_is_with_loading_reading_and_writing():
     reported = []
-    wordy = Options(temperature=0, max_tokens=400)
-    request = replace(asked("Count. " * 300, instructions=LONG, options=wordy), progress=reported.append)
+    wordy = Options(temperature=0, max_tokens=12)
+    request = replace(asked("Count. " * 30, instructions=LONG, options=wordy), progress=reported.append)
     ask(model(), request)
     stages = [progress.stage for progress in reported]
     assert list(dict.fromkeys(stages)) == ["loading", "reading", "writing"]
