@@ -26,8 +26,15 @@ from treadle.server.models import DownloadTracker, ModelCatalog, model_routes
 from treadle.server.pages import panel_path
 from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
+from treadle.server.settings.access import SettingsAccess
+from treadle.server.settings.data import data_routes
+from treadle.server.settings.providers import provider_routes
+from treadle.server.settings.tool_sources import tool_source_routes
+from treadle.server.settings.users import user_admin_routes
+from treadle.server.settings.values import settings_routes
 from treadle.stores.accounts import LOCAL_OWNER, Role, User
 from treadle.stores.stats.values import StatsQuery, StatsReport
+from treadle.stores.users import Users
 
 
 class CurrentUser(Struct, frozen=True):
@@ -59,11 +66,15 @@ class ServerState(Struct, frozen=True):
 
     figures: ServerMetrics
     fetching: DownloadTracker
+    users: Users | None = None
+    is_authenticated: bool = False
 
 
-def make_server_state(fetching: DownloadTracker | None = None) -> ServerState:
-    """Create the state of one server."""
-    return ServerState(ServerMetrics(), fetching or DownloadTracker())
+def make_server_state(
+    fetching: DownloadTracker | None = None, users: Users | None = None, *, is_authenticated: bool = False
+) -> ServerState:
+    """Create the state of one server. Settings can be changed only where requests are authenticated."""
+    return ServerState(ServerMetrics(), fetching or DownloadTracker(), users, is_authenticated)
 
 
 class ServerApi:
@@ -92,10 +103,21 @@ class ServerApi:
             *job_routes(self._assistants, self._host),
             *audit_routes(self._host.home),
             *stats_routes(self._host.home),
+            *self._settings_routes(),
             *metrics_routes(self._shared.figures),
             *document_routes(all_routes, self._assistants),
             *compat_routes(self._assistants, self._host, self._models.named, self._shared.figures),
             *mcp_routes(self._assistants, self._host, self._shared.figures),
+        ]
+
+    def _settings_routes(self) -> list[BaseRoute]:
+        access = SettingsAccess(self._person, self._shared.users, self._shared.is_authenticated)
+        return [
+            *settings_routes(access),
+            *provider_routes(access, self._shared.fetching, self._host.on_close),
+            *tool_source_routes(access, self._host.home),
+            *user_admin_routes(access),
+            *data_routes(self._runs, self._host.user),
         ]
 
 

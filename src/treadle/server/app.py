@@ -125,13 +125,19 @@ def create_app(
     door = Middleware(AuthMiddleware, users=owner, refusals=FOR_OWNER, cookie=cookie)
     login = login_routes(owner, link=link or SignInLink(), cookie=cookie)
     return create_user_app(
-        assistants, host, LOCAL_OWNER, [*around, door], close_server_resources, make_server_state(fetching), login
+        assistants,
+        host,
+        LOCAL_OWNER,
+        [*around, door],
+        close_server_resources,
+        make_server_state(fetching, is_authenticated=True),
+        login,
     )
 
 
 def _create_multi_user_app(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
     """Return an application that routes to one per user, with the public routes in front."""
-    shared, caught = make_server_state(), [Middleware(ErrorMiddleware)]
+    shared, caught = make_server_state(users=users, is_authenticated=True), [Middleware(ErrorMiddleware)]
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(
