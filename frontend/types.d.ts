@@ -283,3 +283,48 @@ declare var katex: {
   render(tex: string, node: HTMLElement, options: Record<string, unknown>): void;
   ParseError: new () => Error;
 };
+
+// settings
+
+interface SettingValue {
+  key: string;
+  value: unknown;
+  source: string;
+  locked: string;
+}
+
+/** The settings as the page has them; `locked` says why none can be changed. */
+interface SettingsState {
+  locked: string;
+  values: Map<string, SettingValue>;
+  save(key: string, value: unknown): Promise<void>;
+}
+
+interface ProviderInfo {
+  kind: string;
+  title: string;
+  variable: string;
+  key: string;
+  ending: string;
+  added_at: number;
+  problem: string;
+  default_model: string;
+  local: boolean;
+}
+
+interface LocalModelInfo {
+  name: string;
+  title: string;
+  size: number;
+  licence: string;
+  installed: boolean;
+}
+
+interface ToolSource {
+  kind: "mcp" | "openapi";
+  name: string;
+  address: string;
+  private: boolean;
+  assistants: string[];
+  variables: string[];
+}
