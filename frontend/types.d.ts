@@ -63,6 +63,7 @@ interface PendingCall {
   unclear?: boolean;
   began_at?: number;
   patterns?: Record<string, ArgumentPattern>[];
+  effect?: "" | "read" | "write" | "destroy";
   asked_at: number;
   assistant: string;
   title: string;
@@ -327,4 +328,23 @@ interface ToolSource {
   private: boolean;
   assistants: string[];
   variables: string[];
+}
+
+/** A past decision about a call. */
+interface PastDecision {
+  run_id: string;
+  call_id: string;
+  root: string;
+  assistant: string;
+  title: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  preview: string;
+  outcome: "approved" | "denied" | "happened" | "not_happened" | "again";
+  by: string;
+  at: number;
+  waited: number;
+  reason: string;
+  scope: Scope;
+  edited: boolean;
 }

@@ -54,9 +54,9 @@ class Server:
 async def serving(folder, *assistants, model=None, **more):
     lent = host(folder, model)
     app = create_app(list(assistants), lent, hosts=["localhost"], **more)
-    async with app.router.lifespan_context(app):
-        async with AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client:
-            yield Server(client)
+    transport = ASGITransport(app)
+    async with app.router.lifespan_context(app), AsyncClient(transport=transport, base_url="http://localhost") as client:
+        yield Server(client)
     close_home(lent.home)
 
 
@@ -101,7 +101,8 @@ def value_of(said, key):
 def test_a_setting_is_changed_in_the_file_and_counts_on_every_face(owned, own):
     async def asking(ask):
         _, before = await ask("GET", "/api/settings")
-        assert before["file"] == str(own) and before["locked"] == ""
+        assert before["file"] == str(own)
+        assert before["locked"] == ""
         assert value_of(before, "server.models") == {"key": "server.models", "value": [], "source": "default", "locked": ""}
         status, said = await ask("PUT", "/api/settings/values/model.name", {"value": "ollama:qwen3"})
         assert (status, said["value"], said["source"]) == (200, "ollama:qwen3", str(own))
@@ -131,7 +132,8 @@ def test_what_the_page_may_not_set_is_refused(owned, own, key, value, status, wo
         return await ask("PUT", f"/api/settings/values/{key}", {"value": value})
 
     got, said = owned(asking)
-    assert got == status and words in said["error"]
+    assert got == status
+    assert words in said["error"]
     assert own.read_text() == before
 
 
@@ -144,7 +146,8 @@ def test_a_variable_takes_precedence_and_says_so(owned, monkeypatch):
 
     shown, (status, said) = owned(asking)
     assert (shown["value"], shown["source"]) == ("ollama:other", "TREADLE_MODEL")
-    assert status == 409 and said["error"] == "The environment variable TREADLE_MODEL is set, and takes precedence."
+    assert status == 409
+    assert said["error"] == "The environment variable TREADLE_MODEL is set, and takes precedence."
 
 
 def test_a_key_is_stored_and_never_comes_back(owned, tmp_path, monkeypatch):
@@ -156,7 +159,8 @@ def test_a_key_is_stored_and_never_comes_back(owned, tmp_path, monkeypatch):
         return said, await ask("GET", "/api/settings/providers"), await ask("DELETE", "/api/settings/providers/openai/key")
 
     said, (_, listed), removed = owned(asking)
-    assert KEY not in json.dumps(said, default=str) and KEY not in json.dumps(listed)
+    assert KEY not in json.dumps(said, default=str)
+    assert KEY not in json.dumps(listed)
     stored = next(each for each in listed["providers"] if each["kind"] == "openai")
     assert (stored["key"], stored["ending"], stored["variable"]) == ("stored", "stuv", "OPENAI_API_KEY")
     groq = next(each for each in listed["providers"] if each["kind"] == "groq")
@@ -165,13 +169,16 @@ def test_a_key_is_stored_and_never_comes_back(owned, tmp_path, monkeypatch):
     assert all(KEY.encode() not in path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize(("kind", "key", "status"), [("nothing", KEY, 404), ("openai", "has a blank", 422), ("openai", "ü" * 20, 422)])
+@pytest.mark.parametrize(
+    ("kind", "key", "status"), [("nothing", KEY, 404), ("openai", "has a blank", 422), ("openai", "ü" * 20, 422)]
+)
 def test_what_is_no_key_is_refused_and_not_repeated(owned, kind, key, status):
     async def asking(ask):
         return await ask("PUT", f"/api/settings/providers/{kind}/key", {"key": key})
 
     got, said = owned(asking)
-    assert got == status and key not in said["error"]
+    assert got == status
+    assert key not in said["error"]
 
 
 @asynccontextmanager
@@ -198,7 +205,9 @@ async def provider(status):
         await runner.cleanup()
 
 
-@pytest.mark.parametrize(("status", "words"), [(200, "groq:openai/gpt-oss-120b replied after"), (401, "the key of Groq on the settings page")])
+@pytest.mark.parametrize(
+    ("status", "words"), [(200, "groq:openai/gpt-oss-120b replied after"), (401, "the key of Groq on the settings page")]
+)
 def test_a_key_is_tested_with_one_request(owned, own, status, words):
     async def asking(ask):
         async with provider(status) as (url, keys):
@@ -208,7 +217,9 @@ def test_a_key_is_tested_with_one_request(owned, own, status, words):
             return said, keys
 
     said, keys = owned(asking)
-    assert said["ok"] is (status == 200) and words in said["message"] and KEY not in said["message"]
+    assert said["ok"] is (status == 200)
+    assert words in said["message"]
+    assert KEY not in said["message"]
     assert keys == [f"Bearer {KEY}"]
 
 
@@ -220,7 +231,8 @@ def test_a_test_without_a_key_or_a_model_says_what_to_do(owned, monkeypatch):
 
     (_, missing), (status, unnamed) = owned(asking)
     assert "GROQ_API_KEY" in missing["message"]
-    assert status == 422 and "name one" in unnamed["error"]
+    assert status == 422
+    assert "name one" in unnamed["error"]
 
 
 DOCUMENT = {
@@ -252,13 +264,16 @@ def test_sources_of_tools_are_added_tested_and_removed(owned, own, tmp_path):
     (status, added), (works, fails), wrong, listed, removed = owned(asking)
     assert (status, added["address"]) == (200, "shop.json")
     assert works == {"ok": True, "message": "It has 1 tool: shop_list_items."}
-    assert fails["ok"] is False and "gone" in fails["message"]
+    assert fails["ok"] is False
+    assert "gone" in fails["message"]
     assert wrong == [422, 422, 422, 404] or wrong == [422, 400, 422, 404]
     assert [(each["kind"], each["name"], each["address"]) for each in listed] == [
         ("mcp", "gone", "/nothing/here x"),
         ("openapi", "shop", "shop.json"),
     ]
-    assert removed == [204, 204] and "shop" not in own.read_text() and "# mine" in own.read_text()
+    assert removed == [204, 204]
+    assert "shop" not in own.read_text()
+    assert "# mine" in own.read_text()
 
 
 CHANGES = [
@@ -287,8 +302,10 @@ def test_who_is_no_admin_changes_nothing_of_the_server(shared, own, name):
 
     before = own.read_text()
     said, shown, providers_status = shared(asking)
-    assert {status for status, _ in said} == {403} and providers_status == 403
-    assert shown["file"] == "" and [each["key"] for each in shown["values"]] == ["retention.runs_days", "retention.jobs_days"]
+    assert {status for status, _ in said} == {403}
+    assert providers_status == 403
+    assert shown["file"] == ""
+    assert [each["key"] for each in shown["values"]] == ["retention.runs_days", "retention.jobs_days"]
     assert own.read_text() == before
 
 
@@ -313,7 +330,8 @@ def test_an_admin_of_a_shared_server_names_no_programs_and_no_folders(shared):
         return refused, await ask("PUT", "/api/settings/values/model.name", {"value": "ollama:qwen3"}, token=tokens["root"])
 
     refused, changed = shared(asking)
-    assert {status for status, _ in refused} == {403} and all("owner's treadle.toml" in said["error"] for _, said in refused)
+    assert {status for status, _ in refused} == {403}
+    assert all("owner's treadle.toml" in said["error"] for _, said in refused)
     assert changed[0] == 200
 
 
@@ -321,7 +339,8 @@ def test_an_admin_manages_users_and_not_their_own_account(shared):
     async def asking(ask, tokens):
         root = tokens["root"]
         status, added = await ask("POST", "/api/settings/users", {"name": "eve"}, token=root)
-        assert status == 201 and (await ask("GET", "/api/me", token=added["token"]))[1]["name"] == "eve"
+        assert status == 201
+        assert (await ask("GET", "/api/me", token=added["token"]))[1]["name"] == "eve"
         changed = await ask("PUT", "/api/settings/users/eve", {"role": "reader"}, token=root)
         renewed = await ask("POST", "/api/settings/users/eve/token", token=root)
         refused = [
@@ -331,11 +350,19 @@ def test_an_admin_manages_users_and_not_their_own_account(shared):
             await ask("DELETE", "/api/settings/users/nothing", token=root),
         ]
         removed = await ask("DELETE", "/api/settings/users/eve", token=root)
-        return changed, renewed, [status for status, _ in refused], removed, (await ask("GET", "/api/settings/users", token=root))[1]
+        return (
+            changed,
+            renewed,
+            [status for status, _ in refused],
+            removed,
+            (await ask("GET", "/api/settings/users", token=root))[1],
+        )
 
     changed, renewed, refused, removed, listed = shared(asking)
-    assert changed[1]["role"] == "reader" and renewed[1]["token"].startswith("treadle_eve_")
-    assert refused == [422, 409, 409, 404] and removed[0] == 204
+    assert changed[1]["role"] == "reader"
+    assert renewed[1]["token"].startswith("treadle_eve_")
+    assert refused == [422, 409, 409, 404]
+    assert removed[0] == 204
     assert [each["name"] for each in listed["users"]] == ["anna", "ben", "root"]
 
 
@@ -344,7 +371,8 @@ def test_a_server_without_users_says_how_to_add_one(owned):
         return await ask("GET", "/api/settings/users")
 
     status, said = owned(asking)
-    assert status == 409 and "treadle users add" in said["error"]
+    assert status == 409
+    assert "treadle users add" in said["error"]
 
 
 async def until(ask, run_id, status, token=""):
@@ -371,5 +399,6 @@ def test_a_users_data_is_exported_and_deleted_and_no_one_elses(shared, tmp_path)
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
         assert sorted(files.namelist()) == ["jobs.json", "permissions.json", f"runs/{runs['anna']}.json"]
         assert b"A secret of anna." in files.read(f"runs/{runs['anna']}.json")
-    assert unconfirmed == 400 and deleted == {"runs": 1, "jobs": 0, "grants": 0, "left": 0}
+    assert unconfirmed == 400
+    assert deleted == {"runs": 1, "jobs": 0, "grants": 0, "left": 0}
     assert left == [{"runs": 1, "jobs": 0, "grants": 0}, {"runs": 0, "jobs": 0, "grants": 0}]

@@ -46,7 +46,8 @@ def test_a_value_is_replaced_and_its_comment_stays():
 def test_a_value_on_several_lines_is_replaced_and_removed():
     assert tomllib.loads(edit_settings(FILE, {("mcp", "issues", "only"): ["c"]}))["mcp"]["issues"]["only"] == ["c"]
     removed = edit_settings(FILE, {("mcp", "issues", "only"): None})
-    assert "only" not in tomllib.loads(removed)["mcp"]["issues"] and "# tools of it" in removed
+    assert "only" not in tomllib.loads(removed)["mcp"]["issues"]
+    assert "# tools of it" in removed
 
 
 def test_a_key_is_added_to_its_table_or_with_a_table():
@@ -88,14 +89,16 @@ def test_a_change_counts_for_every_face_and_the_file_keeps_its_mode(own):
     set_settings({("model", "name"): "openai:gpt-5-mini", ("limits", "rounds"): 7}, link)
     settings = user_settings(own)
     assert (settings.model.name, settings.limits.rounds) == ("openai:gpt-5-mini", 7)
-    assert own.stat().st_mode & 0o777 == 0o640 and link.is_symlink()
+    assert own.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
     remove_table(("mcp", "issues"), own)
     assert [*user_settings(own).mcp] == ["wiki"]
 
 
 def test_a_new_file_is_its_owners_alone(tmp_path):
     path = set_settings({("model", "name"): "ollama:qwen3"}, tmp_path / "new" / "treadle.toml")
-    assert path.stat().st_mode & 0o777 == 0o600 and user_settings(path).model.name == "ollama:qwen3"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert user_settings(path).model.name == "ollama:qwen3"
 
 
 @pytest.mark.parametrize(

@@ -41,16 +41,20 @@ def folder(tmp_path, monkeypatch):
 def test_a_key_is_encrypted_and_its_owners_alone(folder):
     store_provider_key("openai", KEY)
     path = folder / PROVIDER_KEYS_FILE
-    assert KEY not in path.read_text() and KEY[-4:] not in path.read_text()
+    assert KEY not in path.read_text()
+    assert KEY[-4:] not in path.read_text()
     assert {path.stat().st_mode & 0o777, (folder / "journal.key").stat().st_mode & 0o777} == {0o600}
-    assert load_provider_key("openai") == KEY and load_provider_key("groq") == ""
+    assert load_provider_key("openai") == KEY
+    assert load_provider_key("groq") == ""
     assert [*stored_providers()] == ["openai"]
     remove_provider_key("openai")
-    assert load_provider_key("openai") == "" and stored_providers() == {}
+    assert load_provider_key("openai") == ""
+    assert stored_providers() == {}
 
 
 def test_an_ending_is_shown_of_a_long_key_alone():
-    assert key_ending(KEY) == "stuv" and key_ending("short") == ""
+    assert key_ending(KEY) == "stuv"
+    assert key_ending("short") == ""
 
 
 def test_a_model_uses_the_stored_key_and_a_variable_comes_first(monkeypatch):
@@ -101,7 +105,8 @@ def test_a_server_that_runs_uses_what_was_changed():
         model = lazy_model()
         set_settings({("model", "name"): "ollama:first"})
         first = await model()
-        assert first is await model() and first.name == "ollama:first"
+        assert first is await model()
+        assert first.name == "ollama:first"
         set_settings({("model", "name"): "ollama:second"})
         second = await model()
         assert second.name == "ollama:second"

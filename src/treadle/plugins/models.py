@@ -182,7 +182,8 @@ def configured_model() -> tuple[str, str]:
 def model_from_keys() -> tuple[str, str]:
     """Return the default model of the first provider that has a key, and the key's variable or file; empty where none has.
 
-    A variable counts before a key of the settings page. `LLM_PROVIDER` selects the provider where several keys are set, and `OPENAI_MODEL` and the like the model.
+    A variable counts before a key of the settings page. `LLM_PROVIDER` selects the provider where several keys are set,
+    and `OPENAI_MODEL` and the like the model.
     """
     from treadle.models.factory import find_key_variable
     from treadle.settings.provider_keys import PROVIDER_KEYS_FILE, stored_providers

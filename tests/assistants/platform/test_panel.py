@@ -386,7 +386,7 @@ def test_a_call_that_is_approved_is_carried_out_and_the_answer_goes_on(visit, de
         await ask(page, "Delete demo-app.", ASKED)
         assert await page.evaluate(f"{FOCUS} === document.querySelector('.approval')")
         assert await page.evaluate(f"document.getElementById({FOCUS}.getAttribute('aria-labelledby')).innerText") == (
-            "Approve delete_application?"
+            "Approve the call of delete_application?"
         )
         asked = await page.text(".approval")
         for words in (

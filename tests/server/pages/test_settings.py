@@ -136,7 +136,9 @@ def test_permissions_are_revoked_and_everything_is_deleted(owned, visit, own):
     async def look(page):
         await sign_in(page, server.url, token)
         await page.evaluate(BEGUN)
-        await page.wait_for("import('/static/treadle.js').then(({ask}) => ask('/api/approvals')).then(said => said.approvals.length === 1)")
+        await page.wait_for(
+            "import('/static/treadle.js').then(({ask}) => ask('/api/approvals')).then(said => said.approvals.length === 1)"
+        )
         await page.go(f"{server.url}/settings")
         await page.wait_for("document.querySelector('#data-amount').innerText.startsWith('1 conversation or run, 0 jobs')")
         await page.evaluate("document.querySelector('#permissions textarea').value = 'count_*\\n'")

@@ -57,7 +57,9 @@ async def _run_server(args: argparse.Namespace, screen: Screen, demo: "ServerDem
     if args.access_log:
         attach_access_log(screen, ACCESS)
     is_named = bool(args.model)  # of the demo's settings, the model of the settings page counts, unless one is typed
-    host = make_host(demo.model, demo.base_url, is_default=not is_named) if demo else make_host(args.model or "", args.base_url or "")
+    host = (
+        make_host(demo.model, demo.base_url, is_default=not is_named) if demo else make_host(args.model or "", args.base_url or "")
+    )
     await serve_http(
         [each.assistant for each in found],
         host,

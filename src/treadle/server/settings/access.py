@@ -10,7 +10,10 @@ from starlette.exceptions import HTTPException
 from treadle.stores.accounts import LOCAL_OWNER, User
 from treadle.stores.users import Users
 
-NO_TOKEN = "This server has no token, so its settings can't be changed here. Edit treadle.toml, or start it without --no-token and --anyone."
+UNAUTHENTICATED = (
+    "This server has no token, so its settings can't be changed here. Edit treadle.toml, or start it without --no-token "
+    "and --anyone."
+)
 NO_ADMIN = "Only an admin of this server can change its settings."
 HAS_USERS = "This server has users: {what} only in its owner's treadle.toml."
 FORBIDDEN = {403: "you aren't an admin of this server, or it has no token"}
@@ -33,7 +36,7 @@ class SettingsAccess(Struct, frozen=True):
         """Why they may not change settings, in a sentence; empty where they may."""
         if self.person.role != "admin":
             return NO_ADMIN
-        return "" if self.is_authenticated else NO_TOKEN
+        return "" if self.is_authenticated else UNAUTHENTICATED
 
     def check(self) -> None:
         """Raise 403 where they may not change settings."""

@@ -130,7 +130,9 @@ class DataApi:
 def _run_to_json(info: RunInfo, journals: dict[str, list[Entry]]) -> bytes:
     """Return a run with all entries, nested runs included, with secrets masked."""
     redactor = Redactor()
-    shown = {run_id: [mask_entry(msgspec.to_builtins(entry), redactor) for entry in entries] for run_id, entries in journals.items()}
+    shown = {
+        run_id: [mask_entry(msgspec.to_builtins(entry), redactor) for entry in entries] for run_id, entries in journals.items()
+    }
     return msgspec.json.encode({"run": info, "journals": shown})
 
 

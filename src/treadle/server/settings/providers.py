@@ -84,7 +84,6 @@ class ModelTest(Struct, frozen=True, forbid_unknown_fields=True):
 class TestOutcome(Struct, frozen=True):
     """Whether it works, and a sentence about it."""
 
-    __test__ = False  # no test of pytest
     ok: bool
     message: str
 
@@ -128,7 +127,7 @@ class ProvidersApi:
         name = (body.model if body else "").removeprefix(f"{kind}:") or provider.default_model
         if not name:
             raise HTTPException(422, f"{provider.title} has no default model; name one.")
-        return await test_model(f"{kind}:{name}")
+        return await try_model(f"{kind}:{name}")
 
     @post(
         "/api/settings/downloads/{name}",
@@ -157,7 +156,8 @@ class ProvidersApi:
 
     def _list(self) -> ProviderList:
         local = [
-            LocalModelView(each.name, each.title, each.size, each.licence, find_model_file(each) is not None) for each in LOCAL_MODELS
+            LocalModelView(each.name, each.title, each.size, each.licence, find_model_file(each) is not None)
+            for each in LOCAL_MODELS
         ]
         shown = [provider for provider in PROVIDERS.values() if provider.keys]
         return ProviderList([_to_view(each) for each in shown], local, has_local_engine(), self._fetching.now)
@@ -179,7 +179,7 @@ def _to_view(provider: ModelProvider) -> ProviderView:
         return replace(view, key="stored", problem=str(error))
 
 
-async def test_model(name: str, resolve: Callable[[str], Model] = resolve_model) -> TestOutcome:
+async def try_model(name: str, resolve: Callable[[str], Model] = resolve_model) -> TestOutcome:
     """Send one small request to a model, and say how that went. The key is in no message."""
     began = time.monotonic()
     try:

@@ -90,7 +90,11 @@ class ToolSourcesApi:
             raise HTTPException(422, str(error)) from error
         return await self._find(kind, name)
 
-    @delete("/api/settings/tools/{kind}/{name}", errors={**FORBIDDEN, **NOT_FOUND, 422: "the file can't be changed"}, returns="it is gone")
+    @delete(
+        "/api/settings/tools/{kind}/{name}",
+        errors={**FORBIDDEN, **NOT_FOUND, 422: "the file can't be changed"},
+        returns="it is gone",
+    )
     async def removed(self, kind: str, name: str) -> None:
         """Remove an MCP server or an OpenAPI document."""
         self._access.check_owner(WHAT)
@@ -113,7 +117,9 @@ class ToolSourcesApi:
         except (TreadleError, ToolProblem) as error:
             return TestOutcome(False, Redactor().text(str(error)))
         shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
-        return TestOutcome(True, f"It has {len(names)} {'tool' if len(names) == 1 else 'tools'}: {shown}." if names else "It has no tools.")
+        return TestOutcome(
+            True, f"It has {len(names)} {'tool' if len(names) == 1 else 'tools'}: {shown}." if names else "It has no tools."
+        )
 
     async def _tool_names(self, source: ToolSourceView) -> list[str]:
         settings = await asyncio.to_thread(user_settings)
@@ -149,11 +155,15 @@ def _fields_of(kind: str) -> tuple[str, ...]:
 def _list_sources() -> list[ToolSourceView]:
     settings, mask = user_settings(), Redactor().text
     servers = [
-        ToolSourceView("mcp", name, mask(each.url or " ".join(each.command)), each.private, each.assistants, (*each.headers, *each.env))
+        ToolSourceView(
+            "mcp", name, mask(each.url or " ".join(each.command)), each.private, each.assistants, (*each.headers, *each.env)
+        )
         for name, each in settings.mcp.items()
     ]
     documents = [
-        ToolSourceView("openapi", name, mask(each.document), each.private, each.assistants, (*each.headers, *each.credentials.values()))
+        ToolSourceView(
+            "openapi", name, mask(each.document), each.private, each.assistants, (*each.headers, *each.credentials.values())
+        )
         for name, each in settings.openapi.items()
     ]
     return [*servers, *documents]

@@ -80,7 +80,9 @@ class UserAdminApi:
         """Issue a new token: the old one and all sessions of the user end."""
         return UserToken(name, await self._try(self._users_but(name).renew, name, status=404))
 
-    @delete("/api/settings/users/{name}", errors={**ERRORS, 404: "there is no such user"}, returns="their token and sessions have ended")
+    @delete(
+        "/api/settings/users/{name}", errors={**ERRORS, 404: "there is no such user"}, returns="their token and sessions have ended"
+    )
     async def removed(self, name: str) -> None:
         """Remove a user. Their data stays in its folder."""
         await self._try(self._users_but(name).remove, name, status=404)

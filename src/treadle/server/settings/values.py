@@ -74,7 +74,12 @@ class SettingsApi:
 
     @put(
         "/api/settings/values/{key}",
-        errors={**FORBIDDEN, 404: "it isn't one that is changed here", 409: "a variable takes precedence", 422: "the value is invalid"},
+        errors={
+            **FORBIDDEN,
+            404: "it isn't one that is changed here",
+            409: "a variable takes precedence",
+            422: "the value is invalid",
+        },
         returns="the setting",
     )
     async def changed(self, key: str, body: SettingChange) -> SettingView:
