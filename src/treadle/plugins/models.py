@@ -92,7 +92,7 @@ def _connection_for(kind: str, settings: dict[str, Any]) -> "ProviderConnection"
     return ProviderConnection(**{**said, **{name: value for name, value in settings.items() if value}}, **stored, headers=headers)
 
 
-def _stored_key(kind: str, settings: dict[str, Any]) -> dict[str, str]:
+def _stored_key(kind: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the key of a provider that was added on the settings page, unless one is given or a variable holds one."""
     from treadle.models.factory import find_key_variable
     from treadle.settings.provider_keys import load_provider_key

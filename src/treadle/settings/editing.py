@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from treadle.core.errors import SettingsError
 from treadle.settings.loader import check_assistant_names, user_file_path
-from treadle.settings.toml import parse_settings, read_settings_text
+from treadle.settings.toml import load_settings_bytes, parse_settings
 
 KeyPath = tuple[str, ...]
 
@@ -39,7 +39,7 @@ def _change_file(changes: Mapping[KeyPath, Any], removed: KeyPath, user_file: Pa
         descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            before = read_settings_text(path)
+            before = load_settings_bytes(path)
             parse_settings(tomllib.loads(before.decode("utf-8-sig")), path)
             after = edit_settings(before.decode("utf-8-sig"), changes, removed, path)
             check_assistant_names(parse_settings(tomllib.loads(after), path), path)
@@ -130,13 +130,13 @@ def _is_complete(text: str) -> bool:
 
 
 def _header_path(line: str) -> KeyPath:
-    data: Any = tomllib.loads(line)
+    data: object = tomllib.loads(line)
     path: list[str] = []
     while data:
         if isinstance(data, list):
-            data = cast("list[Any]", data)[0]
+            data = cast("list[object]", data)[0]
             continue
-        name, data = next(iter(data.items()))
+        name, data = next(iter(cast("dict[str, object]", data).items()))
         path.append(name)
     return tuple(path)
 
@@ -212,7 +212,7 @@ def _put(data: dict[str, Any], key: KeyPath, value: Any) -> None:
         return
     for name in key[:-1]:
         data = data.setdefault(name, {})
-    data[key[-1]] = list(value) if isinstance(value, tuple) else value
+    data[key[-1]] = value
 
 
 def _drop(data: dict[str, Any], key: KeyPath) -> None:

@@ -67,7 +67,7 @@ def _is_file(path: Path) -> bool:
 
 def read_settings_file(path: Path) -> Said:
     """Return a file's values by key; empty where there is no file."""
-    return parse_settings(_parse_toml(read_settings_text(path), path), path)
+    return parse_settings(_parse_toml(load_settings_bytes(path), path), path)
 
 
 def parse_settings(data: dict[str, Any], path: Path) -> Said:
@@ -95,7 +95,7 @@ def parse_settings(data: dict[str, Any], path: Path) -> Said:
     return said
 
 
-def read_settings_text(path: Path) -> bytes:
+def load_settings_bytes(path: Path) -> bytes:
     """Return the bytes of a file; none where there is no file."""
     try:
         with os.fdopen(open_regular(str(path)), "rb") as file:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
@@ -131,7 +131,8 @@ def _path_of(key: str) -> tuple[str, ...]:
 
 def _check_models(key: str, value: Any) -> None:
     """Refuse models that aren't a provider's: the name of another kind could start a program (`command:…`)."""
-    named: Mapping[str, list[Any]] = {"model.name": [value], "server.models": value if isinstance(value, list) else []}
+    listed = cast("list[Any]", value) if isinstance(value, list) else []
+    named: Mapping[str, list[Any]] = {"model.name": [value], "server.models": listed}
     for each in named.get(key, []):
         for name in split_model_names(each) if isinstance(each, str) and each else []:
             if name.partition(":")[0] not in PROVIDERS:
