@@ -53,7 +53,8 @@ export class Approval {
     if (like) this.#offerScopes(`${id}-like`);
     this.#yes.classList.toggle("danger", asked.effect === "destroy");
     this.node = element("section",
-      { class: `approval ${asked.effect === "destroy" ? "irreversible" : ""}`.trim(), role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
+      { class: `approval ${asked.effect === "destroy" ? "irreversible" : ""}`.trim(), role: "group", tabindex: "-1",
+        "aria-labelledby": id, "aria-describedby": `${id}-reason` },
       element("h3", { id }, visible(headline(asked))),
       asked.effect === "destroy" ? element("p", { class: "bad" }, "This can't be undone.") : null,
       above,

@@ -158,7 +158,8 @@ function dataSection(state) {
     element("p", { class: "actions" },
       element("a", { class: "button quiet slim", href: "/api/settings/data/export", download: true }, "Export"), erase),
     element("p", { class: "small soft" },
-      "Deleted are conversations, runs, jobs and permissions. Course material, projects, notes and files in folders stay."), place, element("h3", {}, "Retention"), retention);
+      "Deleted are conversations, runs, jobs and permissions. Course material, projects, notes and files in folders stay."),
+    place, element("h3", {}, "Retention"), retention);
 }
 
 await show().catch((error) => {
