@@ -63,6 +63,7 @@ interface PendingCall {
   unclear?: boolean;
   began_at?: number;
   patterns?: Record<string, ArgumentPattern>[];
+  effect?: "" | "read" | "write" | "destroy";
   asked_at: number;
   assistant: string;
   title: string;
@@ -283,3 +284,67 @@ declare var katex: {
   render(tex: string, node: HTMLElement, options: Record<string, unknown>): void;
   ParseError: new () => Error;
 };
+
+// settings
+
+interface SettingValue {
+  key: string;
+  value: unknown;
+  source: string;
+  locked: string;
+}
+
+/** The settings as the page has them; `locked` says why none can be changed. */
+interface SettingsState {
+  locked: string;
+  values: Map<string, SettingValue>;
+  save(key: string, value: unknown): Promise<void>;
+}
+
+interface ProviderInfo {
+  kind: string;
+  title: string;
+  variable: string;
+  key: string;
+  ending: string;
+  added_at: number;
+  problem: string;
+  default_model: string;
+  local: boolean;
+}
+
+interface LocalModelInfo {
+  name: string;
+  title: string;
+  size: number;
+  licence: string;
+  installed: boolean;
+}
+
+interface ToolSource {
+  kind: "mcp" | "openapi";
+  name: string;
+  address: string;
+  private: boolean;
+  assistants: string[];
+  variables: string[];
+}
+
+/** A past decision about a call. */
+interface PastDecision {
+  run_id: string;
+  call_id: string;
+  root: string;
+  assistant: string;
+  title: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  preview: string;
+  outcome: "approved" | "denied" | "happened" | "not_happened" | "again";
+  by: string;
+  at: number;
+  waited: number;
+  reason: string;
+  scope: Scope;
+  edited: boolean;
+}

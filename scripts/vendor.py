@@ -43,6 +43,7 @@ ICONS = (
     "refresh-cw",
     "scroll-text",
     "search",
+    "settings",
     "shield-check",
     "sparkles",
     "square-pen",

@@ -21,9 +21,9 @@ from treadle.core.errors import JournalDamaged
 from treadle.home import open_home
 from treadle.loop.state import replay
 from treadle.server.demo import letterbox, recordings, samples
-from treadle.server.demo.model import DemoModelFetcher, find_demo_model
+from treadle.server.demo.model import find_demo_model
 from treadle.server.demo.platform import demo_platform
-from treadle.server.models import DownloadTracker
+from treadle.server.models import DownloadTracker, ModelFetcher
 from treadle.server.runs.origin import load_run_origin
 from wire.files import FileServer
 from wire.index import HUB_PATH, content, tiny
@@ -232,7 +232,7 @@ def test_a_model_that_didnt_come_comes_when_it_is_asked_for_again(nothing, monke
 
     async def fetch():
         fetching, over = DownloadTracker(), asyncio.Queue()
-        fetcher = DemoModelFetcher(tiny(data), fetching, shown.append, over.put_nowait)
+        fetcher = ModelFetcher(tiny(data), fetching, shown.append, over.put_nowait)
         await fetcher.close()  # nothing was begun
         fetcher.begin()
         await over.get()

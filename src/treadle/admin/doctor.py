@@ -21,6 +21,7 @@ from treadle.core.errors import TreadleError, UnknownModel
 from treadle.home import DATABASE_FILE, Home, open_home, open_users
 from treadle.plugins.models import configured_model, default_model, model_at, model_spec, split_model_names
 from treadle.settings.loader import user_settings
+from treadle.settings.provider_keys import PROVIDER_KEYS_FILE
 from treadle.stores.disk_errors import ADVICE, classify_disk_error, examine_disk, open_read_only
 from treadle.stores.journal import JournalQuery
 from treadle.stores.journal_key import NAME, VARIABLE, load_environment_key, load_key_file
@@ -117,7 +118,7 @@ async def _check_folder(workspace: Path) -> AsyncIterator[DoctorFinding]:
 
 
 def _find_readable_by_others(folder: Path) -> Iterator[Path]:
-    for path in (folder, folder / NAME, *sorted(folder.glob("*.db"))):
+    for path in (folder, folder / NAME, folder / PROVIDER_KEYS_FILE, *sorted(folder.glob("*.db"))):
         if path.exists() and path.stat().st_mode & OTHERS_MODE_BITS:
             yield path
 

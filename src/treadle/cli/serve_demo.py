@@ -16,12 +16,12 @@ from treadle.models.downloads.storage import format_bytes
 from treadle.plugins.assistant import Host
 from treadle.plugins.models import LOCAL, has_local_engine
 from treadle.server.demo.home import enter_demo_home
-from treadle.server.demo.model import DemoModelFetcher, find_demo_model
+from treadle.server.demo.model import find_demo_model
 from treadle.server.demo.platform import demo_platform
 from treadle.server.demo.recordings import import_recordings
 from treadle.server.demo.samples import create_demo_samples
 from treadle.server.host import lazy_model
-from treadle.server.models import HINT, DownloadTracker
+from treadle.server.models import HINT, DownloadTracker, ModelFetcher
 from treadle.server.uvicorn_server import listen
 
 SAMPLES_NOTICE = "All that is here are samples, in {folder}; without that folder they are made anew."
@@ -39,7 +39,7 @@ class ServerDemo:
         self._screen, self._folder = screen, folder
         self._bar = ProgressBar(LOCAL, screen)
         can_fetch = not model and has_local_engine()
-        self._fetcher = DemoModelFetcher(find_local_model(LOCAL), self.fetching, self._bar.show, self.tell) if can_fetch else None
+        self._fetcher = ModelFetcher(find_local_model(LOCAL), self.fetching, self._bar.show, self.tell) if can_fetch else None
 
     def begin(self) -> None:
         """Print where the data is and which model answers, and download a model if there is none."""

@@ -3,13 +3,13 @@
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Settling
+from treadle.core.calls import Effect, Settling
 from treadle.core.context import DepsT_co, RunContext
 from treadle.core.grants import ArgumentPattern, Patterns, Scope
 from treadle.core.messages import Message
@@ -43,7 +43,7 @@ class Approval(Struct, frozen=True):
 
     An `unclear` one had begun, at `began_at`, when its process died: the question is what happened to it, not whether it may
     run. `patterns` are suggestions for what to allow besides, for this conversation or always, the best one first; empty where
-    only this call can be allowed.
+    only this call can be allowed. `effect` is that of the tool; empty where the origin of the call's values isn't trusted.
     """
 
     run_id: str
@@ -58,6 +58,7 @@ class Approval(Struct, frozen=True):
     unclear: bool = False
     began_at: float = 0.0
     patterns: tuple[Patterns, ...] = ()
+    effect: Effect | Literal[""] = ""
 
 
 class Answer(Struct, frozen=True):

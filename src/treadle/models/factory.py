@@ -23,6 +23,7 @@ class ProviderConnection(Struct, frozen=True):
     """How a provider is reached. Empty values come from the environment, then from the table.
 
     api_version, region, project and location are for the providers that have them: Azure, Bedrock, Vertex.
+    key_source names where the key is from, for messages, if that isn't a variable.
     """
 
     base_url: str = ""
@@ -35,6 +36,7 @@ class ProviderConnection(Struct, frozen=True):
     region: str = ""
     project: str = ""
     location: str = ""
+    key_source: str = ""
 
 
 def make_model(kind: str, name: str, connection: ProviderConnection, environment: Mapping[str, str] | None = None) -> Model:
@@ -55,6 +57,11 @@ def _fill_in_defaults(provider: ModelProvider, connection: ProviderConnection, s
     base_url = connection.base_url or next((said[name] for name in provider.base_urls if said.get(name)), "")
     key = connection.api_key or next((said[name] for name in provider.keys if said.get(name, "").strip()), "")
     return replace(connection, base_url=(base_url or provider.base_url).rstrip("/"), api_key=key.strip())
+
+
+def _key_source(provider: ModelProvider, connection: ProviderConnection) -> str:
+    """Return what a user has to look at if the key isn't accepted."""
+    return connection.key_source or find_key_variable(provider) or provider.keys[0]
 
 
 def _require_key(provider: ModelProvider, name: str, connection: ProviderConnection) -> None:
@@ -104,7 +111,7 @@ def _make_completions(
         quirks=None if own else provider.quirks,
         profile=profile,
         path=path,
-        key_variable=find_key_variable(provider) or provider.keys[0],
+        key_variable=_key_source(provider, connection),
     )
 
 
@@ -120,7 +127,7 @@ def _make_responses(provider: ModelProvider, name: str, connection: ProviderConn
         headers=connection.headers,
         timeouts=connection.timeouts,
         kind=provider.kind,
-        key_variable=find_key_variable(provider) or provider.keys[0],
+        key_variable=_key_source(provider, connection),
         max_output=profile.max_output,
         reasons=profile.reasons,
     )
@@ -138,7 +145,7 @@ def _make_anthropic(provider: ModelProvider, name: str, connection: ProviderConn
         context=connection.context,
         headers=connection.headers,
         timeouts=connection.timeouts,
-        key_variable=find_key_variable(provider) or provider.keys[0],
+        key_variable=_key_source(provider, connection),
     )
 
 
@@ -155,7 +162,7 @@ def _make_google(provider: ModelProvider, name: str, connection: ProviderConnect
         traits=_make_traits(connection, profile),
         headers=connection.headers,
         timeouts=connection.timeouts,
-        key_variable=find_key_variable(provider) or provider.keys[0],
+        key_variable=_key_source(provider, connection),
         max_output=profile.max_output,
     )
 
@@ -233,7 +240,7 @@ def _make_ollama(provider: ModelProvider, name: str, connection: ProviderConnect
         context=connection.context,
         headers={**key, **connection.headers},
         timeouts=connection.timeouts,
-        key_variable=provider.keys[0] if key else "",
+        key_variable=_key_source(provider, connection) if key else "",
     )
 
 

@@ -84,12 +84,25 @@ def _connection_for(kind: str, settings: dict[str, Any]) -> "ProviderConnection"
     from treadle.models.factory import ProviderConnection
     from treadle.settings.loader import user_settings
 
-    own = user_settings().providers.get(kind)
+    own, stored = user_settings().providers.get(kind), _stored_key(kind, settings)
     if own is None:
-        return ProviderConnection(**settings)
+        return ProviderConnection(**settings, **stored)
     headers = {**own.headers, **settings.pop("headers", {})}
     said = {name: getattr(own, name) for name in ("base_url", "api_version", "region", "project", "location")}
-    return ProviderConnection(**{**said, **{name: value for name, value in settings.items() if value}}, headers=headers)
+    return ProviderConnection(**{**said, **{name: value for name, value in settings.items() if value}}, **stored, headers=headers)
+
+
+def _stored_key(kind: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the key of a provider that was added on the settings page, unless one is given or a variable holds one."""
+    from treadle.models.factory import find_key_variable
+    from treadle.settings.provider_keys import load_provider_key
+
+    provider = PROVIDERS[kind]
+    if settings.get("api_key") or find_key_variable(provider):
+        return {}
+    settings.pop("api_key", None)
+    key = load_provider_key(kind)
+    return {"api_key": key, "key_source": f"the key of {provider.title} on the settings page"} if key else {}
 
 
 def persist_repairs() -> None:
@@ -167,19 +180,23 @@ def configured_model() -> tuple[str, str]:
 
 
 def model_from_keys() -> tuple[str, str]:
-    """Return the default model of the first provider whose key is set, and the key's variable; empty where none is.
+    """Return the default model of the first provider that has a key, and the key's variable or file; empty where none has.
 
-    `LLM_PROVIDER` selects the provider where several keys are set, and `OPENAI_MODEL` and the like the model.
+    A variable counts before a key of the settings page. `LLM_PROVIDER` selects the provider where several keys are set,
+    and `OPENAI_MODEL` and the like the model.
     """
     from treadle.models.factory import find_key_variable
+    from treadle.settings.provider_keys import PROVIDER_KEYS_FILE, stored_providers
 
     wanted = os.environ.get("LLM_PROVIDER", "").strip().lower()
-    order = [wanted, *PROVIDERS] if wanted in PROVIDERS else list(PROVIDERS)
-    for kind in order:
-        provider = PROVIDERS[kind]
+    order = [PROVIDERS[kind] for kind in ([wanted, *PROVIDERS] if wanted in PROVIDERS else PROVIDERS)]
+    with_key = [(provider, variable) for provider in order if (variable := find_key_variable(provider))]
+    stored = stored_providers()
+    with_key += [(provider, PROVIDER_KEYS_FILE) for provider in order if provider.kind in stored]
+    for provider, source in with_key:
         named = next((os.environ[name] for name in provider.model_variables if os.environ.get(name)), provider.default_model)
-        if named and (variable := find_key_variable(provider)):
-            return f"{kind}:{named}", variable
+        if named:
+            return f"{provider.kind}:{named}", source
     return "", ""
 
 

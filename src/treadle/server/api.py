@@ -28,6 +28,12 @@ from treadle.server.pages import panel_path
 from treadle.server.queues import queue_routes
 from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
+from treadle.server.settings.access import SettingsAccess
+from treadle.server.settings.data import data_routes
+from treadle.server.settings.providers import provider_routes
+from treadle.server.settings.tool_sources import tool_source_routes
+from treadle.server.settings.users import user_admin_routes
+from treadle.server.settings.values import settings_routes
 from treadle.server.sharing import sharing_routes
 from treadle.stores.accounts import LOCAL_OWNER, Role, User
 from treadle.stores.stats.values import StatsQuery, StatsReport
@@ -66,11 +72,19 @@ class ServerState(Struct, frozen=True):
     quotas: Quotas | None = None
     users: Users | None = None
     home: Home | None = None
+    is_authenticated: bool = False
 
 
-def make_server_state(host: Host, fetching: DownloadTracker | None = None) -> ServerState:
-    """Create the state of one server; `host` is that of its owner, whose runs workers execute."""
-    return ServerState(ServerMetrics(host.home.database), fetching or DownloadTracker())
+def make_server_state(
+    host: Host, fetching: DownloadTracker | None = None, users: Users | None = None, *, is_authenticated: bool = False
+) -> ServerState:
+    """Create the state of one server; `host` is that of its owner, whose runs workers execute.
+
+    Settings can be changed only where requests are authenticated.
+    """
+    return ServerState(
+        ServerMetrics(host.home.database), fetching or DownloadTracker(), users=users, is_authenticated=is_authenticated
+    )
 
 
 class ServerApi:
@@ -102,10 +116,21 @@ class ServerApi:
             *stats_routes(self._host.home),
             *queue_routes(self._host.home),
             *quota_routes(self._shared.quotas, self._person),
+            *self._settings_routes(),
             *metrics_routes(self._shared.figures),
             *document_routes(all_routes, self._assistants),
             *compat_routes(self._assistants, self._host, self._models.named, self._shared.figures),
             *mcp_routes(self._assistants, self._host, self._shared.figures),
+        ]
+
+    def _settings_routes(self) -> list[BaseRoute]:
+        access = SettingsAccess(self._person, self._shared.users, self._shared.is_authenticated)
+        return [
+            *settings_routes(access),
+            *provider_routes(access, self._shared.fetching, self._host.on_close),
+            *tool_source_routes(access, self._host.home),
+            *user_admin_routes(access),
+            *data_routes(self._runs, self._host.user),
         ]
 
 

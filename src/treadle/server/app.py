@@ -131,7 +131,13 @@ def create_app(
     door = Middleware(AuthMiddleware, users=owner, refusals=FOR_OWNER, cookie=cookie)
     login = login_routes(owner, link=link or SignInLink(), cookie=cookie)
     return create_user_app(
-        assistants, host, LOCAL_OWNER, [*around, door], close_server_resources, make_server_state(host, fetching), login
+        assistants,
+        host,
+        LOCAL_OWNER,
+        [*around, door],
+        close_server_resources,
+        make_server_state(host, fetching, is_authenticated=True),
+        login,
     )
 
 
@@ -140,7 +146,8 @@ def _create_multi_user_app(
 ) -> Starlette:
     """Return an application that routes to one per user, with the public routes in front."""
     quotas = Quotas(user_settings().quotas, host.home, users.all)
-    shared, caught = replace(make_server_state(host), quotas=quotas, users=users, home=host.home), [Middleware(ErrorMiddleware)]
+    shared = replace(make_server_state(host, users=users, is_authenticated=True), quotas=quotas, home=host.home)
+    caught = [Middleware(ErrorMiddleware)]
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(

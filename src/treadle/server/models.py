@@ -6,25 +6,32 @@ No other name is accepted: one could name a program (`command:…`). `plugins.mo
 import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
 from treadle.agent.budget import apply_budget
-from treadle.core.errors import SettingsError, UnknownModel
+from treadle.core.errors import SettingsError, TreadleError, UnknownModel
+from treadle.core.log import log
 from treadle.core.seams import Model
 from treadle.guard.redaction import Redactor
 from treadle.plugins.assistant import Host
 from treadle.plugins.models import has_local_engine, resolve_model
 from treadle.routes import Accepted, get, post, routes_of
 from treadle.settings.loader import user_settings
+from treadle.settings.provider_keys import provider_keys_stamp
+
+if TYPE_CHECKING:
+    from treadle.models.downloads.catalogue import LocalModel
+    from treadle.models.downloads.pull import OnProgress, PullProgress
 
 CACHE_SECONDS = 10.0  # seconds for which a look at what is here counts
 LISTED, LOCAL, OLLAMA = "", "runs on this machine", "in Ollama"
 HINT = (
-    "To use a model of your own, start the server with its key in OPENAI_API_KEY or ANTHROPIC_API_KEY and its name in "
-    "TREADLE_MODEL, or run Ollama."
+    "To use a model of your own, add its key in the settings and choose it there, start the server with the key in OPENAI_API_KEY "
+    "or ANTHROPIC_API_KEY, or run Ollama."
 )
 
 
@@ -85,6 +92,58 @@ class DownloadTracker:
         self.now = None
 
 
+class ModelFetcher:
+    """Downloads a model in the background, with progress for pages and terminal; retries on request after a failure.
+
+    show  is called with the progress
+    tell  is called with a sentence when the download succeeded or failed
+    """
+
+    def __init__(
+        self,
+        model: "LocalModel",
+        fetching: DownloadTracker,
+        show: "OnProgress | None" = None,
+        tell: Callable[[str], None] = log.info,
+    ) -> None:
+        self._model = model
+        self._fetching = fetching
+        self._show = show
+        self._tell = tell
+        self._task: asyncio.Task[None] | None = None
+        fetching.again = self.begin
+
+    def begin(self) -> None:
+        """Start the download, unless it is active."""
+        if self._task is None or self._task.done():
+            self._fetching.again = self.begin
+            self._fetching.begin(self._model.name, self._model.size)
+            self._task = asyncio.create_task(self._fetch())
+
+    async def close(self) -> None:
+        """Stop. What was downloaded is kept, for the next time."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _fetch(self) -> None:
+        from treadle.models.downloads.pull import pull_model
+
+        try:
+            await pull_model(self._model, self._on_progress)
+        except TreadleError as error:
+            self._fetching.fail(str(error))
+            self._tell(str(error))
+        else:
+            self._fetching.done()
+            self._tell(f"{self._model.name} is here, and answers from now on.")
+
+    def _on_progress(self, progress: "PullProgress") -> None:
+        self._fetching.progress(progress.done, progress.total)
+        if self._show is not None:
+            self._show(progress)
+
+
 class ModelCatalog:
     """The models of one user. `is_local` says that they started the server, on their own machine."""
 
@@ -92,7 +151,7 @@ class ModelCatalog:
         self._host = host
         self._is_local = is_local
         self._fetching = fetching or DownloadTracker()
-        self._made: dict[str, Model] = {}
+        self._made: dict[tuple[object, ...], Model] = {}
         self._seen: tuple[float, tuple[OfferedModel, ...]] | None = None
         self._looking = asyncio.Lock()
 
@@ -132,9 +191,10 @@ class ModelCatalog:
             return await self._host.model()
         if name not in [each.name for each in await self.offered()]:
             raise UnknownModel(f"The model {name} isn't offered here; GET /api/models lists those that are.")
-        if name not in self._made:
-            self._made[name] = resolve_model(name)
-        return apply_budget(self._host.model, self._made[name])
+        made = name, provider_keys_stamp()  # another key makes another model
+        if made not in self._made:
+            self._made[made] = resolve_model(name)
+        return apply_budget(self._host.model, self._made[made])
 
     def fetch(self) -> ModelDownload:
         """Retry a failed download; raise 409 where there is none, or the user isn't allowed to."""

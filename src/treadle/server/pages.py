@@ -67,6 +67,7 @@ PAGES = {
     "/jobs/{job_id}": ServerPage("job", "Job", ("chat",)),
     "/audit": ServerPage("audit", "Audit", ("chat",)),
     "/stats": ServerPage("stats", "Statistics", ("stats",), "page wide"),
+    "/settings": ServerPage("settings", "Settings", ("settings",)),
 }
 
 

@@ -27,7 +27,7 @@ SOURCES = {"mcp": "the MCP server", "openapi": "the OpenAPI document", "tools": 
 
 def settings_for(folder: Path, *, user_file: Path | None = None) -> Settings:
     """Return the settings that apply in a folder: the user's, and the nearest project's where it is allowed to set them."""
-    own = _user_file_path(user_file)
+    own = user_file_path(user_file)
     theirs = find_project_file(Path(folder), own)
     said = read_settings_file(own)
     return _merge_settings(said, own, {} if theirs is None else read_settings_file(theirs), theirs)
@@ -35,11 +35,11 @@ def settings_for(folder: Path, *, user_file: Path | None = None) -> Settings:
 
 def user_settings(user_file: Path | None = None) -> Settings:
     """Return the user's settings, whatever the folder."""
-    own = _user_file_path(user_file)
+    own = user_file_path(user_file)
     return _merge_settings(read_settings_file(own), own, {}, None)
 
 
-def _user_file_path(named: Path | None) -> Path:
+def user_file_path(named: Path | None = None) -> Path:
     """Return the path of the user's file, which may not exist; one that is named explicitly has to."""
     if named is not None:
         return named
@@ -55,7 +55,7 @@ def _user_file_path(named: Path | None) -> Path:
 
 
 def _merge_settings(said: Said, own: Path, theirs: Said, project: Path | None) -> Settings:
-    _check_assistants(said, own)
+    check_assistant_names(said, own)
     values, sources = dict(said), dict.fromkeys(said, str(own))
     notes: dict[str, str] = {}
     for key, value in theirs.items():
@@ -77,7 +77,7 @@ def _merge_settings(said: Said, own: Path, theirs: Said, project: Path | None) -
     )
 
 
-def _check_assistants(said: Said, own: Path) -> None:
+def check_assistant_names(said: Said, own: Path) -> None:
     """Reject names of assistants that aren't installed. A project's aren't checked: they have no effect, and it may use others."""
     named = [(".".join(key.split(".")[:2]), key.split(".")[1]) for key in said if key.startswith("assistants.")]
     named += [(key, name) for key, value in said.items() if key.endswith(".assistants") for name in value]

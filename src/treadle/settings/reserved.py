@@ -66,6 +66,7 @@ PATHS = (  # and all below them
     "/approvals",
     "/jobs",
     "/audit",
+    "/settings",
     "/api/me",
     "/api/models",
     "/api/assistants",
@@ -77,6 +78,7 @@ PATHS = (  # and all below them
     "/api/jobs",
     "/api/audit",
     "/api/stats",
+    "/api/settings",
 )
 
 _DEFAULT = "(default: TREADLE_MODEL, then treadle.toml, then a running Ollama, then a small local model)"

@@ -68,8 +68,13 @@ def _is_file(path: Path) -> bool:
 
 def read_settings_file(path: Path) -> Said:
     """Return a file's values by key; empty where there is no file."""
+    return parse_settings(_parse_toml(load_settings_bytes(path), path), path)
+
+
+def parse_settings(data: dict[str, Any], path: Path) -> Said:
+    """Return the values of a parsed file by key; raise `SettingsError` where one is unknown or invalid."""
     said: Said = {}
-    for section, values in _iter_tables(_normalize_model(_read_toml(path)), "", path):
+    for section, values in _iter_tables(_normalize_model(data), "", path):
         match section:
             case "tools" | "mcp" | "openapi":
                 for name, fields in _iter_tables(values, f"{section}.", path):
@@ -85,22 +90,27 @@ def read_settings_file(path: Path) -> Said:
     return said
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    import tomllib
-
+def load_settings_bytes(path: Path) -> bytes:
+    """Return the bytes of a file; none where there is no file."""
     try:
         with os.fdopen(open_regular(str(path)), "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        return {}
+        return b""
     except NotRegular as error:
         if stat.S_ISCHR(error.mode):
-            return {}  # /dev/null, for no settings at all
+            return b""  # /dev/null, for no settings at all
         raise SettingsError(f"{path} can't be opened: {error.strerror}.") from error
     except OSError as error:
         raise SettingsError(f"{path} can't be opened: {error.strerror}.") from error
     if len(data) > MAX_BYTES:
         raise SettingsError(f"{path} is too large for settings: at most {MAX_BYTES:,} bytes are read.")
+    return data
+
+
+def _parse_toml(data: bytes, path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -16,6 +16,7 @@ READY = {  # what has to be there before a page is looked at
     "/jobs": "document.querySelectorAll('#jobs li').length > 0",
     "/jobs/{job}": "!!document.querySelector('#parts section')",
     "/audit": "document.querySelectorAll('.record').length > 0",
+    "/settings": "document.querySelectorAll('#local-models li').length > 0 && !!document.querySelector('#data-amount').innerText",
     "/stats": "document.querySelectorAll('.plot svg').length > 0",
     "/nothing": "document.querySelector('h1') !== null",
 }

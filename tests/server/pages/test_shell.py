@@ -14,6 +14,7 @@ PAGES = {
     "/jobs": "Jobs",
     "/audit": "Audit",
     "/stats": "Statistics",
+    "/settings": "Settings",
 }
 READY = "document.querySelectorAll('#sidebar [aria-labelledby=side-assistants] a').length === 2"
 RECENT = "[...document.querySelectorAll('.side-recent .side-words')].map(each => each.innerText)"

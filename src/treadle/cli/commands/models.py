@@ -23,6 +23,7 @@ from treadle.models.wires.ollama import list_ollama_models, ollama_address
 from treadle.plugins.entry_points import list_plugins
 from treadle.plugins.models import LOCAL, default_model, persist_repairs
 from treadle.settings.calling_modes import load_calling_modes
+from treadle.settings.provider_keys import PROVIDER_KEYS_FILE, stored_providers
 
 ADDRESS_VARIABLES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "TREADLE_MODEL", "TREADLE_MODELS")
 
@@ -87,13 +88,14 @@ def _provider_to_json(provider: ModelProvider) -> dict[str, Any]:
         "name": provider.kind,
         "title": provider.title,
         "variables": list(provider.keys),
-        "key": find_key_variable(provider) or None,
+        "key": find_key_variable(provider) or (PROVIDER_KEYS_FILE if provider.kind in stored_providers() else None),
         "default_model": provider.default_model or None,
     }
 
 
 def _provider_row(provider: dict[str, Any]) -> tuple[str, ...]:
-    key = f"{provider['key']} is set" if provider["key"] else f"{provider['variables'][0]} not set"
+    stored = f"encrypted in {PROVIDER_KEYS_FILE}" if provider["key"] == PROVIDER_KEYS_FILE else f"{provider['key']} is set"
+    key = stored if provider["key"] else f"{provider['variables'][0]} not set"
     return provider["name"], key, provider["title"]
 
 

@@ -62,7 +62,10 @@ async def _run_server(args: argparse.Namespace, screen: Screen, demo: "ServerDem
         attach_log(screen, "treadle", "uvicorn")
     if args.access_log and not args.json_log:
         attach_access_log(screen, ACCESS)
-    host = make_host(demo.model, demo.base_url) if demo else make_host(args.model or "", args.base_url or "")
+    is_named = bool(args.model)  # of the demo's settings, the model of the settings page counts, unless one is typed
+    host = (
+        make_host(demo.model, demo.base_url, is_default=not is_named) if demo else make_host(args.model or "", args.base_url or "")
+    )
     await serve_http(
         [each.assistant for each in found],
         host,

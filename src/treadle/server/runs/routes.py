@@ -13,6 +13,7 @@ from treadle.guard.redaction import Redactor
 from treadle.jobs.store import Jobs
 from treadle.routes import EVENTS, Accepted, Created, Returns, delete, get, post, routes_of, wants_events
 from treadle.server.jobs import assistant_job_path
+from treadle.server.runs.decisions import DecisionList, DecisionListQuery, list_decisions
 from treadle.server.runs.events import StreamEvent, mask_pending_approval
 from treadle.server.runs.follow import RunFollower, follow_lines, is_follow_cursor
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
@@ -234,6 +235,11 @@ class RunsApi:
                 }
                 found.append(PendingApproval(**said, root=info.run_id, assistant=info.agent, title=info.title))
         return PendingApprovalList(found)
+
+    @get("/api/approvals/history")
+    async def decided(self, request: Request, query: DecisionListQuery) -> DecisionList:
+        """List past decisions about calls, newest first: who decided, when, and how long the call had waited."""
+        return await list_decisions(self._runs, query, _requester_of(request))
 
     @post(
         "/api/runs/{run_id}/approvals/{call_id}",

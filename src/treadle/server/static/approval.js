@@ -4,6 +4,7 @@
 
 import { preview } from "./diff.js";
 import { givenTo } from "./given.js";
+import { headline } from "./headline.js";
 import { controlsIn, element, messageOf, query } from "./treadle.js";
 import { Unclear } from "./unclear.js";
 import { escaped, visible } from "./visible.js";
@@ -50,10 +51,14 @@ export class Approval {
     this.#edit.hidden = !edits || !Object.keys(asked.arguments).length;
     const [like] = asked.patterns ?? [];
     if (like) this.#offerScopes(`${id}-like`);
+    this.#yes.classList.toggle("danger", asked.effect === "destroy");
     this.node = element("section",
-      { class: "approval", role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
-      element("h3", { id }, "Approve ", element("code", {}, visible(name)), "?"),
+      { class: `approval ${asked.effect === "destroy" ? "irreversible" : ""}`.trim(), role: "group", tabindex: "-1",
+        "aria-labelledby": id, "aria-describedby": `${id}-reason` },
+      element("h3", { id }, visible(headline(asked))),
+      asked.effect === "destroy" ? element("p", { class: "bad" }, "This can't be undone.") : null,
       above,
+      element("p", { class: "small soft" }, "Approve the call of ", element("code", {}, visible(name)), "?"),
       element("p", { id: `${id}-reason` }, visible(reason || "This needs your approval.")),
       asked.preview ? preview(asked.preview) : null,
       givenTo(asked),

@@ -2,7 +2,7 @@
 
 import { assistantIcon, icon } from "./icons.js";
 import { matching } from "./matching.js";
-import { ACTIVITY, pathTo } from "./places.js";
+import { ACTIVITY, pathTo, SETTINGS } from "./places.js";
 import { changeTheme, themeAction } from "./theme-button.js";
 import { ask, element } from "./treadle.js";
 
@@ -103,7 +103,7 @@ function fixedChoices(assistants) {
   return [
     { title: "New conversation", hint: "Action", path: "/", node: icon("square-pen") },
     ...assistants.map((each) => ({ title: each.title, hint: "Assistant", path: pathTo(each), node: assistantIcon(each.name) })),
-    ...ACTIVITY.map(({ path, title, icon: name }) => ({ title, hint: "Page", path, node: icon(name) })),
+    ...[...ACTIVITY, SETTINGS].map(({ path, title, icon: name }) => ({ title, hint: "Page", path, node: icon(name) })),
     { title: "Jobs", hint: "Page", path: "/jobs", node: icon("list") },
     { title: themeAction(), hint: "Action", act: changeTheme, node: icon("sun") },
   ];

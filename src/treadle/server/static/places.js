@@ -10,6 +10,9 @@ export const ACTIVITY = [
   { path: "/stats", title: "Statistics", icon: "chart-column" },
 ];
 
+/** @type {Place} */
+export const SETTINGS = { path: "/settings", title: "Settings", icon: "settings" };
+
 /** Whether an address is at a place, or below it. @param {Place} place @param {string} pathname */
 export function isAt({ path, within = [] }, pathname) {
   return pathname === path || within.some((each) => pathname.startsWith(each));

@@ -2,7 +2,7 @@
 // phone it is a sheet behind a button in the bar. A page includes shell.css and this, and has a `.bar` and a `main`.
 
 import { assistantIcon, icon } from "./icons.js";
-import { ACTIVITY, isAt, pathTo } from "./places.js";
+import { ACTIVITY, isAt, pathTo, SETTINGS } from "./places.js";
 import { recent } from "./recent.js";
 import { regularly } from "./regularly.js";
 import { themeButton } from "./theme-button.js";
@@ -40,6 +40,7 @@ const sidebar = element("nav", { id: "sidebar", class: "sidebar", "aria-label": 
     element("p", { class: "side-group", id: "side-activity" }, "Activity"),
     element("ul", { class: "side-list" }, ACTIVITY.map((place) =>
       element("li", {}, link(place, place.path === "/approvals" ? badge : null))))),
+  element("div", { class: "side-section" }, link(SETTINGS)),
   element("div", { class: "side-foot" }, person, themeButton()));
 const shade = element("div", { class: "side-shade", hidden: true, onclick: () => slide(false) });
 

@@ -12,11 +12,22 @@ export function isDark() {
 
 /** The other one; where that is what the system says, the system is followed again. */
 export function changeTheme() {
-  const wanted = isDark() ? "light" : "dark", isSystems = (wanted === "dark") === dark.matches;
-  if (isSystems) delete root.dataset.theme;
+  const wanted = isDark() ? "light" : "dark";
+  chooseTheme((wanted === "dark") === dark.matches ? "system" : wanted);
+}
+
+/** What was chosen; the system is followed where nothing was. @returns {"system" | "light" | "dark"} */
+export function chosenTheme() {
+  const chosen = root.dataset.theme;
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+/** Use these colours on all pages of this browser. @param {"system" | "light" | "dark"} wanted */
+export function chooseTheme(wanted) {
+  if (wanted === "system") delete root.dataset.theme;
   else root.dataset.theme = wanted;
   try {
-    if (isSystems) localStorage.removeItem(KEY);
+    if (wanted === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, wanted);
   } catch {
     // then it holds for this page alone
