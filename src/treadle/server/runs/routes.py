@@ -239,7 +239,7 @@ class RunsApi:
     @get("/api/approvals/history")
     async def decided(self, request: Request, query: DecisionListQuery) -> DecisionList:
         """List past decisions about calls, newest first: who decided, when, and how long the call had waited."""
-        return await list_decisions(self._runs, query, _requester_of(request))
+        return await list_decisions(self._runs, query, requester_of(request))
 
     @post(
         "/api/runs/{run_id}/approvals/{call_id}",
