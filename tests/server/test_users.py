@@ -742,8 +742,8 @@ def test_the_page_to_sign_in_on_says_whether_one_is_known_already(tmp_path):
         assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert '<label for="token">' in body
         assert "<script>" not in body
-        assert home.told("/login", headers=JSON) == {"known": False, "owner": False}
-        assert home.told("/login", headers={**JSON, "cookie": cookie}) == {"known": True, "owner": False}
+        assert home.told("/login", headers=JSON) == {"known": False, "owner": False, "provider": ""}
+        assert home.told("/login", headers={**JSON, "cookie": cookie}) == {"known": True, "owner": False, "provider": ""}
 
 
 def test_without_users_there_is_nothing_to_sign_in_to(tmp_path):

@@ -40,7 +40,8 @@ def test_a_user_is_added_with_what_was_typed(home):
     limits = ("--requests", "5", "--runs", "2", "--tokens", "100000", "--cost", "1.5")
     token = treadle(home, "users", "add", "anna", "--role", "admin", *limits, "--json").json
     assert users_in(home).person_of(token.pop("token")) == User("anna", "admin", Allowance(5, 2, 100_000, 1.5))
-    assert token == {"name": "anna", "role": "admin", "requests": 5, "runs": 2, "tokens": 100_000, "cost": 1.5}
+    limited = {"name": "anna", "role": "admin", "requests": 5, "runs": 2, "tokens": 100_000, "cost": 1.5}
+    assert token == {**limited, "groups": [], "service": False, "expires": None}
     assert treadle(home, "users", "--json").json == [token]
 
 
@@ -240,3 +241,11 @@ def test_what_makes_no_sense_is_told_before_it_listens(home, words, says):
     ran = treadle(home, "serve", "--port", "0", *words)
     assert (ran.code, ran.out) == (USAGE, "")
     assert says in ran.err
+
+
+def test_a_service_account_has_a_token_that_ends(home):
+    assert "--expires 90d" in treadle(home, "users", "add", "ci", "--service").err
+    treadle(home, "users", "add", "ci", "--service", "--role", "reader", "--group", "builds", "--expires", "90d")
+    kept = users_in(home).get("ci")
+    assert (kept.service, kept.role, kept.groups) == (True, "reader", ("builds",))
+    assert kept.expires
