@@ -24,18 +24,22 @@ const fork = byId("fork", HTMLFormElement);
 /** @type {RunInfo | null} */
 let run = null;
 let known = -1;  // entries that are shown
+/** @type {Entry[]} */
+let entries = [];
 
 async function load() {
-  const said = await ask(path), isFirst = known < 0;
+  const said = await ask(path), wanted = placeInAddress(), isFirst = known < 0;
   const info = run = /** @type {RunInfo} */ (said.run);
   drawHead(info, said);
   drawAsked(said.approvals);
   byId("views").hidden = false;
   if (said.entries.length !== known) {
-    known = said.entries.length;
-    if (isFirst) chooseView(location.hash === JOURNAL || placeInAddress() !== null ? "tab-journal" : "tab-trace");
-    tree.show(traceOf(said.entries, said.nested));
-    player.take(said.entries, isFirst ? placeInAddress() ?? Infinity : undefined);
+    entries = said.entries;
+    known = entries.length;
+    tree.show(traceOf(entries, said.nested));
+    if (isFirst) chooseView(location.hash === JOURNAL || wanted !== null ? "tab-journal" : "tab-trace");
+    else fillPlayer();
+    if (isFirst && wanted !== null) player.go(wanted);
   }
   if (info.status === "open") setTimeout(() => load().catch(complain), LOOK);
 }
@@ -66,9 +70,14 @@ async function loadNested(nested) {
   }
 }
 
+/** Give the player the entries that it doesn't have yet, where one can see it: it draws the whole conversation. */
+function fillPlayer() {
+  if (!byId("player").hidden && player.entries !== entries) player.take(entries, player.entries.length ? undefined : Infinity);
+}
+
 /** @param {string} id */
 function viewChosen(id) {
-  if (id === "tab-journal") return player.go(player.at);
+  if (id === "tab-journal") return player.entries === entries ? player.go(player.at) : fillPlayer();
   player.pause();
   history.replaceState(null, "", location.pathname);
 }

@@ -21,7 +21,7 @@ const SIGNS = { turn: "❯", round: "↻", request: "✦", call: "⚙", wait: "�
 /** @type {Record<string, string>} */
 const STATES = { failed: "failed", denied: "denied", waiting: "waiting", running: "running", stopped: "stopped" };
 const LONGEST = 120;   // characters of a line
-const MANY = 200;      // steps from which on rounds are closed at first
+const MANY = 200;      // steps from which on turns are closed at first, except the last
 const RAW = 100_000;   // characters of entries that are shown
 
 /** The tree of a trace. `load(runId)` brings the trace of a nested run, `select(step)` is called with the step that is chosen. */
@@ -46,18 +46,21 @@ export class TraceTree {
 
   /** Show a trace; what was open and chosen stays so, where it is still there. @param {Trace} trace */
   show({ steps, start, end }) {
-    const closed = new Set(this.#items.filter(({ isOpen, step }) => !isOpen && step.children.length).map(({ step }) => keyOf(step)));
-    const before = this.#current ? keyOf(this.#current.step) : "", isFirst = this.#items.length === 0;
+    const known = new Set(this.#items.filter(({ step }) => step.children.length).map(({ step }) => keyOf(step)));
+    const opened = new Set(this.#items.filter(({ isOpen }) => isOpen).map(({ step }) => keyOf(step)));
+    const before = this.#current ? keyOf(this.#current.step) : "";
     const hasFocus = this.#list.contains(document.activeElement), isLarge = flattened(steps).length > MANY;
     this.#start = start;
     this.#whole = Math.max(end - start, 0.001);
     this.#items = [];
     const items = steps.map((step) => this.#item(step, null, 1));
     this.#list.replaceChildren(...items.map(({ node }) => node));
-    for (const item of [...this.#items]) {
-      const isOpen = isFirst ? !isLarge || item.step === steps.at(-1) : !closed.has(keyOf(item.step));
-      if (item.step.children.length) this.#toggle(item, isOpen);
+    for (let at = 0; at < this.#items.length; at++) {  // more come when one is opened
+      const { step, parent } = this.#items[at], isNew = !known.has(keyOf(step));
+      const isOpen = isNew ? !isLarge || step === steps.at(-1) || parent !== null : opened.has(keyOf(step));
+      if (step.children.length) this.#toggle(this.#items[at], isOpen);
     }
+    this.#current = null;
     const chosen = this.#items.find(({ step }) => keyOf(step) === before) ?? this.#items[0];
     if (chosen) this.choose(chosen.step, hasFocus);
   }
@@ -68,7 +71,7 @@ export class TraceTree {
     if (!item) return;
     for (let outer = item.parent; outer; outer = outer.parent) if (!outer.isOpen) this.#toggle(outer, true);
     this.#current?.node.setAttribute("aria-selected", "false");
-    for (const each of this.#items) each.node.tabIndex = -1;
+    if (this.#current) this.#current.node.tabIndex = -1;
     this.#current = item;
     item.node.setAttribute("aria-selected", "true");
     item.node.tabIndex = 0;
@@ -89,7 +92,6 @@ export class TraceTree {
       node.setAttribute("aria-expanded", "false");
       node.append(group);
     }
-    for (const child of step.children) group.append(this.#item(child, item, level + 1).node);
     node.addEventListener("click", (event) => {
       event.stopPropagation();
       if (this.#current === item || (event.target instanceof Element && event.target.closest(".twig"))) this.#toggle(item, !item.isOpen);
@@ -126,17 +128,19 @@ export class TraceTree {
     item.isOpen = isOpen;
     item.group.hidden = !isOpen;
     item.node.setAttribute("aria-expanded", String(isOpen));
-    if (isOpen && item.step.run && !item.isLoaded) this.#open(item, item.step.run);
+    if (!isOpen || item.isLoaded) return;
+    item.isLoaded = true;
+    item.group.append(...item.step.children.map((step) => this.#item(step, item, item.level + 1).node));
+    if (item.step.run) this.#open(item, item.step.run);
   }
 
   /** @param {Item} item @param {string} runId */
   async #open(item, runId) {
-    item.isLoaded = true;
     try {
       const { steps } = await this.#load(runId);
       item.group.append(...steps.map((step) => this.#item(step, item, item.level + 1).node));
     } catch (error) {
-      item.isLoaded = false;
+      Object.assign(item, { isLoaded: item.step.children.length > 0 });
       this.#toggle(item, false);
       throw error;
     }
@@ -151,7 +155,7 @@ export class TraceTree {
     const acts = {
       ArrowDown: () => this.#move(seen[at + 1]), ArrowUp: () => this.#move(seen[at - 1]),
       Home: () => this.#move(seen[0]), End: () => this.#move(seen.at(-1)),
-      ArrowRight: () => (item.isOpen ? this.#move(this.#items.find(({ parent }) => parent === item)) : this.#toggle(item, true)),
+      ArrowRight: () => (item.isOpen ? this.#move(seen.find(({ parent }) => parent === item)) : this.#toggle(item, true)),
       ArrowLeft: () => (item.isOpen ? this.#toggle(item, false) : this.#move(item.parent)),
       Enter: () => this.#toggle(item, !item.isOpen), " ": () => this.#toggle(item, !item.isOpen),
     };
@@ -163,8 +167,9 @@ export class TraceTree {
 
   /** The items that are not inside of a closed one, in their order. */
   #seen() {
+    const items = new Map(this.#items.map((item) => [item.node, item]));
     return /** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll("[role=treeitem]")])
-      .flatMap((node) => this.#items.find((item) => item.node === node) ?? []).filter(isSeen);
+      .flatMap((node) => items.get(node) ?? []).filter(isSeen);
   }
 
   /** @param {Item | null | undefined} item */
