@@ -159,3 +159,25 @@ def test_an_answer_that_attacks_the_page_is_shown_as_text(serve, visit):
 
     with serve(clerk("\n\n".join(ATTACKS))) as server:
         visit(f"{server.url}/?run={asked(server.url, 'Attack.')}", look)
+
+
+def test_what_the_model_does_is_said_while_one_waits(standing, visit):
+    async def look(page):
+        said = await page.evaluate(
+            """import('/static/answer.js').then(({ Answer }) => {
+                const answer = new Answer(), doing = answer.node.querySelector('.doing'), said = [];
+                const take = (event) => { answer.take(event); said.push(doing.textContent); };
+                answer.begin();
+                take({ event: 'model_asked', model: 'llamacpp:qwen' });
+                take({ event: 'model_progressed', stage: 'loading', done: 0.5, total: 1 });
+                take({ event: 'model_progressed', stage: 'reading', done: 420, total: 1000 });
+                take({ event: 'model_progressed', stage: 'writing', done: 3 });
+                take({ event: 'call_started', call: { id: 'c', name: 'count', arguments: {} } });
+                answer.end();
+                return [...said, doing.textContent];
+            })"""
+        )
+        reading = "Reading the prompt 42 % of 1,000 tokens…"
+        assert said == ["Thinking…", "Loading qwen 50 %…", reading, "Writing 3 tokens…", "Using count…", ""]
+
+    visit(f"{standing.url}/audit", look)
