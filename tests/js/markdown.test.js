@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { formulaAt, segmentsOf } from "/static/formulas.js";
-import { blocksOf, htmlOf, inlineHtmlOf } from "/static/markdown-html.js";
+import { blocksOf, continuedBlocks, htmlOf, inlineHtmlOf } from "/static/markdown-html.js";
 
 globalThis.location = { href: "https://here.example/page" };
 
@@ -86,6 +86,18 @@ test("a text in segments is the whole text, formulas among it", () => {
   const text = "It costs $5 for $n$ of them: $5n$.", segments = segmentsOf(text);
   assert.equal(segments.map(({ start, end }) => text.slice(start, end)).join(""), text);
   assert.deepEqual(segments.flatMap(({ tex }) => tex ?? []), ["n", "5n"]);
+});
+
+test("a text that grows has the blocks that it has as a whole", () => {
+  const text = "# One\n\n- a\n\n- b\n  ```sh\n  ls\n  ```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nwords\nand more\n===\n\n"
+    + "> q\nlazy\n\n$$\nx = 1\n$$\n\nend";
+  let before = "", blocks = [];
+  for (let end = 0; end <= text.length; end++) {
+    const now = text.slice(0, end), grown = continuedBlocks(now, before, blocks);
+    assert.deepEqual(grown, blocksOf(now), now);
+    [before, blocks] = [now, grown];
+  }
+  assert.deepEqual(continuedBlocks("other", before, blocks), blocksOf("other"));
 });
 
 test("quotes that lie too deep end somewhere", () => {

@@ -6,8 +6,9 @@ import MarkdownIt from "/static/markdown-it/markdown-it.min.js";
 
 /** @typedef {import("/static/markdown-it/markdown-it.min.js").Token} Token */
 /**
- * A block: the lines it was made of, which tell whether it has changed, and of a block of code its language and text.
- * @typedef {{ key: string, source: string, code: { language: string, text: string } | null, references: object }} Block
+ * A block: the lines it was made of, which tell whether it has changed, where they begin, and of a block of code its language and
+ * text.
+ * @typedef {{ key: string, source: string, start: number, code: { language: string, text: string } | null, references: object }} Block
  */
 
 const PROTOCOLS = ["http:", "https:", "mailto:"];
@@ -21,9 +22,23 @@ md.inline.ruler.before("escape", "formula", inlineFormula);
 md.block.ruler.before("fence", "formula", blockFormula, { alt: ["paragraph", "reference", "blockquote", "list"] });
 md.core.ruler.push("page", adapt);
 
+/**
+ * The blocks of a text that has grown: those before the last block stay as they are, so that it is cheap. References that came since
+ * are not in them.
+ * @param {string} text @param {string} before @param {Block[]} blocks those of the text before
+ * @returns {Block[]}
+ */
+export function continuedBlocks(text, before, blocks) {
+  const last = blocks.at(-1);
+  if (!last || text.includes("\r") || !text.startsWith(before)) return blocksOf(text);
+  const rest = blocksOf(text.slice(last.start)).map((block) => ({ ...block, start: block.start + last.start }));
+  return [...blocks.slice(0, -1), ...rest];
+}
+
 /** The blocks of a text. @param {string} text @returns {Block[]} */
 export function blocksOf(text) {
-  const source = text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd"), lines = source.split("\n");
+  const source = text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd"), lines = source.split("\n"), starts = [0];
+  for (const line of lines) starts.push(starts[starts.length - 1] + line.length + 1);
   /** @type {{ references?: object }} */
   const env = {};
   /** @type {Token[]} */
@@ -32,7 +47,7 @@ export function blocksOf(text) {
   const references = env.references ?? {}, known = env.references ? JSON.stringify(references) : "";
   return tokens.filter(({ level, nesting, map }) => level === 0 && nesting >= 0 && map).map((token) => {
     const [start, end] = token.map ?? [0, 0], own = lines.slice(start, end).join("\n").trimEnd();
-    return { key: own + known, source: own, code: token.type === "fence" ? codeOf(token) : null, references };
+    return { key: own + known, source: own, start: starts[start], code: token.type === "fence" ? codeOf(token) : null, references };
   });
 }
 

@@ -4,7 +4,7 @@
 // `markdown` makes nodes of a text. `show` keeps an element up to date with a text that grows, and touches only what has changed.
 
 import { colourCode } from "./code-colours.js";
-import { blocksOf, htmlOf, inlineHtmlOf } from "./markdown-html.js";
+import { blocksOf, continuedBlocks, htmlOf, inlineHtmlOf } from "./markdown-html.js";
 import { formulaNode } from "./math.js";
 import { element } from "./treadle.js";
 import DOMPurify from "/static/dompurify/purify.js";
@@ -20,9 +20,10 @@ const ALLOWED = {
   ALLOWED_URI_REGEXP: /^(?:(?:https?|mailto):|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i,
   RETURN_DOM_FRAGMENT: /** @type {const} */ (true),
 };
-const QUIET = 200;  // milliseconds without a change after which code is coloured
-/** @type {WeakMap<Element, { key: string, nodes: ChildNode[] }[]>} */
-const shown = new WeakMap();  // the blocks that an element shows
+const QUIET = 200;  // milliseconds without a change after which code is coloured, and references are resolved
+/** @typedef {{ key: string, nodes: ChildNode[] }} Shown */
+/** @type {WeakMap<Element, { text: string, blocks: Block[], shown: Shown[] }>} */
+const states = new WeakMap();  // what an element shows
 /** @type {WeakMap<Element, number>} */
 const waiting = new WeakMap();  // timers for its colours
 
@@ -43,7 +44,18 @@ export function inlineNodes(text) {
  * @param {Element} place @param {string} text
  */
 export function show(place, text) {
-  const before = shown.get(place) ?? [], blocks = blocksOf(text);
+  const old = states.get(place);
+  draw(place, text, old ? continuedBlocks(text, old.text, old.blocks) : blocksOf(text));
+  clearTimeout(waiting.get(place));
+  waiting.set(place, setTimeout(() => {
+    draw(place, text, blocksOf(text));
+    colourCode(place);
+  }, QUIET));
+}
+
+/** @param {Element} place @param {string} text @param {Block[]} blocks */
+function draw(place, text, blocks) {
+  const before = states.get(place)?.shown ?? [];
   const kept = blocks.map((block, index) => {
     const old = before[index], nodes = old?.key === block.key ? old.nodes : continued(block, old?.nodes);
     return nodes && (old?.key === block.key ? old : { key: block.key, nodes });
@@ -56,9 +68,7 @@ export function show(place, text) {
     else if (old !== nodes) replace(place, old, nodes);
   }
   for (const { nodes } of before.slice(now.length)) for (const node of nodes) node.remove();
-  shown.set(place, now);
-  clearTimeout(waiting.get(place));
-  waiting.set(place, setTimeout(() => colourCode(place), QUIET));
+  states.set(place, { text, blocks, shown: now });
 }
 
 /** @param {Element} place @param {ChildNode[]} old @param {ChildNode[]} nodes */
