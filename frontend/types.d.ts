@@ -143,6 +143,13 @@ interface Entry {
   [field: string]: any;
 }
 
+/** A run that a call of another one has begun. */
+interface NestedRun {
+  run_id: string;
+  within: string;
+  agent: string;
+}
+
 interface RunInfo {
   run_id: string;
   title: string;

@@ -2,6 +2,7 @@
 
 KaTeX typesets formulas; only its script is taken, without fonts and style sheets: pages have it write MathML, which browsers
 draw by themselves. Of Lucide, the icons that pages use are taken, as symbols in one file; of Inter, the font's Latin letters.
+markdown-it parses Markdown, DOMPurify checks the HTML of it, and highlight.js colours code; each is one module.
 """
 
 import base64
@@ -88,6 +89,28 @@ def take_font(package: Contents) -> dict[str, bytes]:
     return {"inter.woff2": package["files/inter-latin-wght-normal.woff2"], "LICENSE": package["LICENSE"]}
 
 
+def take_markdown_it(package: Contents) -> dict[str, bytes]:
+    """Return the module for browsers, and the licence."""
+    return {
+        "markdown-it.min.js": _without_source_map(package["dist/browser/markdown-it.esm.min.mjs"]),
+        "LICENSE": package["LICENSE"],
+    }
+
+
+def take_dompurify(package: Contents) -> dict[str, bytes]:
+    """Return the module, and the licence (the Apache one of the two that it may be used under)."""
+    return {"purify.js": _without_source_map(package["dist/purify.es.mjs"]), "LICENSE": package["LICENSE"]}
+
+
+def take_highlight(package: Contents) -> dict[str, bytes]:
+    """Return the module with the common languages, and the licence."""
+    return {"highlight.min.js": package["es/highlight.min.js"], "LICENSE": package["LICENSE"]}
+
+
+def _without_source_map(script: bytes) -> bytes:
+    return re.sub(rb"\n//# sourceMappingURL=.*\s*$", b"\n", script)
+
+
 def _read_shapes(icon: bytes) -> str:
     found = _DRAWN.search(icon.decode())
     if found is None:
@@ -119,6 +142,30 @@ PACKAGES = (
         "OFL-1.1",
         "sha512-OupL48va4JNofb97w6NYeF9S7W/kHNKM0Er8Dem5nqi4jeOLrVJDoE8tZEpnMJmtkvNbB1EIPPwHcdkF6b1oUA==",
         take_font,
+    ),
+    Package(
+        "markdown-it",
+        "markdown-it",
+        "15.0.3",
+        "MIT",
+        "sha512-+Az7Ojz3iRGu8KYMvJ6xVhvrxP3eE+vEtJX75Ow88XBpcQNV/0lGX5ZynIIBftREo4DC2jsveAMDaeltmm8QvQ==",
+        take_markdown_it,
+    ),
+    Package(
+        "dompurify",
+        "dompurify",
+        "3.4.17",
+        "(MPL-2.0 OR Apache-2.0)",
+        "sha512-B/pSlYVHQ58kqISD/yDjuJ1yfzI34m1gF4lAod2bwSRhiN4K5Cl3H8Af7hqB2PmTL911tdEudnnXn5FnhRoz0w==",
+        take_dompurify,
+    ),
+    Package(
+        "@highlightjs/cdn-assets",
+        "highlight",
+        "11.12.0",
+        "BSD-3-Clause",
+        "sha512-KvOKXODaiFmId9xaq3xc5xCL66wVLUuOngDbO9B/kewbFTqdGbn2nJxNhN3H5R1cgDTVj6R8vH0zgiNDEGjpDw==",
+        take_highlight,
     ),
 )
 

@@ -51,7 +51,7 @@ def load_with_imports(path: Path, found: dict[Path, bytes]) -> None:
         return
     text = path.read_text() if path.suffix in (".js", ".css") else ""
     found[path] = path.read_bytes()
-    for name in re.findall(r'^(?:import|export) (?:[^;]*? from )?"\./([\w.-]+)";', text, re.MULTILINE):
+    for name in re.findall(r'^(?:import|export) (?:[^;]*? from )?"(?:\./|/static/)([\w./-]+)";', text, re.MULTILINE):
         load_with_imports(STATIC / name, found)
     for name in re.findall(r'"/static/((?:inter|lucide)/[\w.-]+)"', text):
         load_with_imports(STATIC / name, found)
@@ -62,7 +62,8 @@ def test_the_first_page_is_at_most_250_kb_compressed():
     for name in re.findall(r'"/static/([\w.-]+)"', page):
         load_with_imports(STATIC / name, found)
     assert {"shell.js", "chat.js", "markdown.js", "treadle.css", "inter.woff2", "icons.svg"} <= {path.name for path in found}
-    assert "palette.js" not in {path.name for path in found}
+    assert {"markdown-it.min.js", "purify.js"} <= {path.name for path in found}
+    assert not {"palette.js", "highlight.min.js", "katex.min.js"} & {path.name for path in found}
     assert sum(len(gzip.compress(content)) for content in (page.encode(), *found.values())) < 250_000
 
 
@@ -80,6 +81,9 @@ def test_nothing_is_fetched_from_elsewhere():
         ("katex", "katex", "MIT", "Khan Academy"),
         ("lucide", "lucide-static", "ISC", "Lucide Icons and Contributors"),
         ("inter", "@fontsource-variable/inter", "OFL-1.1", "Inter Project Authors"),
+        ("markdown-it", "markdown-it", "MIT", "Vitaly Puzrin"),
+        ("dompurify", "dompurify", "(MPL-2.0 OR Apache-2.0)", "Apache License"),
+        ("highlight", "@highlightjs/cdn-assets", "BSD-3-Clause", "Ivan Sagalaev"),
     ],
 )
 def test_what_is_vendored_is_what_was_checked_when_it_was(folder, name, terms, owner):

@@ -205,7 +205,9 @@ def test_the_first_project_is_begun_another_is_picked_and_one_deleted(visit):
         await page.press("Enter")
         await says(page, "#title", "A tunnel")
         address = await page.evaluate("location.search")
-        await page.click("#picker > summary")
+        assert await page.text(".composer .context .value") == "A tunnel"
+        await page.click(".composer .context")
+        assert await page.evaluate("document.querySelector('#picker').open")
         await page.wait_for("document.querySelectorAll('#projects li').length === 2")
         await page.click("#projects button.pick:not([aria-current])")
         await says(page, "#title", "A bridge")

@@ -123,6 +123,11 @@ def test_a_question_streams_its_answer_and_shows_its_calls(visit):
     async def look(page):
         assert await page.text("#who") == "alice of shop, developer at " + await page.text("#who .soft")
         assert await page.text("#model") == "scripted · 0 documents"
+        assert await page.text(".composer .context .value") == await page.text("#who .soft") + " as alice"
+        await page.click(".composer .context")
+        assert await page.text("#sign-in-dialog h2") == "Sign in"
+        await page.press("Escape")
+        await page.wait_for("!document.querySelector('#sign-in-dialog')")
         await page.click(".chip")
         await page.wait_for(DONE.format(1))
         assert await page.text(".said p") == "What applications do I have?"

@@ -49,7 +49,7 @@ def test_a_run_is_told_step_by_step_as_it_was_then(serve, visit):
         assert await page.evaluate("window.taken") is None
 
     with serve(clerk(LOOK, LAMPS)) as server:
-        visit(f"{server.url}/runs/{asked(server.url, 'How many?')}", look)
+        visit(f"{server.url}/runs/{asked(server.url, 'How many?')}#journal", look)
 
 
 def test_it_plays_from_the_start_to_the_end(serve, visit):
@@ -57,13 +57,14 @@ def test_it_plays_from_the_start_to_the_end(serve, visit):
         await page.wait_for(READY)
         kinds = await page.evaluate(KINDS)
         await page.evaluate(SEEN)
+        await page.evaluate("document.querySelector('#speed').value = '4'")
         await page.press(" ")
         assert await page.text("#play") == "Pause"
         await page.wait_for("document.querySelector('#play').innerText === 'Play'")
         assert await page.evaluate("seen") == kinds
 
     with serve(clerk("Three.")) as server:
-        visit(f"{server.url}/runs/{asked(server.url, 'How many?')}", look)
+        visit(f"{server.url}/runs/{asked(server.url, 'How many?')}#journal", look)
 
 
 def test_what_waits_is_decided_here_and_the_run_goes_on(serve, visit, shop):
@@ -80,7 +81,7 @@ def test_what_waits_is_decided_here_and_the_run_goes_on(serve, visit, shop):
         assert "Done." in await page.text(".answer")
 
     with serve(clerk(calls(("order_items", ORDER)), "Done.")) as server:
-        visit(f"{server.url}/runs/{asked(server.url, 'Order lamps.', status='waiting')}", look)
+        visit(f"{server.url}/runs/{asked(server.url, 'Order lamps.', status='waiting')}#journal", look)
 
 
 def test_a_run_is_forked_from_an_entry_with_another_model_and_message(serve, visit):
@@ -99,12 +100,14 @@ def test_a_run_is_forked_from_an_entry_with_another_model_and_message(serve, vis
         shown = await page.evaluate("[...document.querySelectorAll('.said p')].map(each => each.innerText)")
         assert shown == ["How many lamps?", "And chairs?"]
         await page.click("#journal")
+        await page.wait_for("document.querySelectorAll('#steps [role=treeitem]').length > 0")
+        await page.click("#tab-journal")
         await page.wait_for(READY)
         assert await page.evaluate("location.pathname") != first
         assert "Forked" in await page.evaluate(KINDS)
 
     with serve(clerk("Three.", "None left.")) as server:
-        visit(f"{server.url}/runs/{asked(server.url, 'How many lamps?', 'How many tables?')}", look)
+        visit(f"{server.url}/runs/{asked(server.url, 'How many lamps?', 'How many tables?')}#journal", look)
 
 
 def test_a_fork_without_a_message_is_taken_up_when_one_says_so(serve, visit):
@@ -118,7 +121,7 @@ def test_a_fork_without_a_message_is_taken_up_when_one_says_so(serve, visit):
         await page.wait_for("document.querySelector('.words')?.innerText === 'Four now.'")
 
     with serve(clerk("Three.", "Four now.")) as server:
-        visit(f"{server.url}/runs/{asked(server.url, 'How many lamps?')}", look)
+        visit(f"{server.url}/runs/{asked(server.url, 'How many lamps?')}#journal", look)
 
 
 def test_what_cannot_be_forked_is_said(serve, visit):
@@ -130,7 +133,7 @@ def test_what_cannot_be_forked_is_said(serve, visit):
         await page.wait_for("document.querySelector('#fork-said').innerText.includes('characters')")
 
     with serve(clerk("Three.")) as server:
-        visit(f"{server.url}/runs/{asked(server.url, 'How many?')}", look, expected=("status of 413",))
+        visit(f"{server.url}/runs/{asked(server.url, 'How many?')}#journal", look, expected=("status of 413",))
 
 
 def test_a_run_that_is_not_there_is_said(serve, visit):

@@ -210,6 +210,8 @@ def test_an_answer_that_was_given_at_a_limit_is_an_answer(visit, tmp_path):
         await page.wait_for(DONE.format(1))
         assert await page.evaluate("[...document.querySelectorAll('.answer .notice')].map(each => each.innerText)") == []
         await page.click("#journal")
+        await page.wait_for("document.querySelector('#tab-journal')?.checkVisibility()")
+        await page.click("#tab-journal")
         await page.wait_for("document.querySelector('#then .part:last-child .words')?.innerText === '7 m.'")
         assert await page.evaluate("document.querySelector('#then .notice')") is None
         assert await page.text("#about .mark") == "limit reached"
@@ -262,6 +264,7 @@ def test_the_tab_says_what_a_conversation_does(serve, visit):
         await page.becomes("document.title", "Count. · Treadle")
         await ask(page, QUESTIONS[1])
         await page.becomes("document.title", "! Count. · Treadle")
+        assert await page.evaluate("document.querySelector('link[rel=icon]').getAttribute('href')") == "/static/treadle-waiting.svg"
 
     with serve(clerk(held, calls(("order_items", ORDER)))) as server:
         visit(f"{server.url}/", look)

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.entries import Entry, Returned
+from treadle.core.entries import Entry, Opened, Returned
 from treadle.core.requests import Usage
 from treadle.engine.setup import Approval
 from treadle.guard.journal_secrets import mask_entry
@@ -20,10 +20,19 @@ from treadle.stores.journal import RunInfo
 _REDACTOR = Redactor()
 
 
+class NestedRun(Struct, frozen=True):
+    """A run that the call `within` of another run has begun."""
+
+    run_id: str
+    within: str
+    agent: str
+
+
 class RunView(Struct, frozen=True):
     """A complete run. Each entry has a `position`, from 1 on, besides its own fields; `usage` is that of all its turns.
 
-    `replies` is the data that accompanied the answers, turn by turn, where its assistant returns some.
+    `replies` is the data that accompanied the answers, turn by turn, where its assistant returns some. `nested` are the runs that
+    its calls have begun, without those inside of them.
     """
 
     run: RunInfo
@@ -32,6 +41,7 @@ class RunView(Struct, frozen=True):
     approvals: tuple[Approval, ...]
     usage: Usage
     replies: list[Any] = []
+    nested: list[NestedRun] = []
 
 
 def view_run(info: RunInfo, journals: Journals, replies: list[Any]) -> RunView:
@@ -44,7 +54,16 @@ def view_run(info: RunInfo, journals: Journals, replies: list[Any]) -> RunView:
         if info.status == "waiting"
         else ()
     )
-    return RunView(info, origin, _entries_to_json(entries), waiting, state.usage, replies)
+    return RunView(info, origin, _entries_to_json(entries), waiting, state.usage, replies, _find_nested(info.run_id, journals))
+
+
+def _find_nested(run_id: str, journals: Journals) -> list[NestedRun]:
+    opened = [(each, entries[0]) for each, entries in journals.items() if entries]
+    return [
+        NestedRun(each, entry.within, entry.agent)
+        for each, entry in opened
+        if isinstance(entry, Opened) and entry.parent == run_id and entry.within
+    ]
 
 
 def _entries_to_json(entries: Sequence[Entry]) -> list[dict[str, Any]]:

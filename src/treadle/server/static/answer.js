@@ -4,14 +4,15 @@
 import { Card } from "./calls.js";
 import { counted, lasting } from "./format.js";
 import { show } from "./markdown.js";
+import { ModelProgress } from "./model-progress.js";
 import { saidNode } from "./said.js";
 import { Timeline } from "./timeline.js";
 import { element } from "./treadle.js";
 
 const EVENTS = [
-  "context_loaded", "model_asked", "model_retried", "no_tool_fit", "answer_ungrounded", "text_arrived", "thinking_arrived",
-  "call_arrived", "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried", "call_returned", "call_decided",
-  "call_settled", "message_delivered", "noted", "lost", "back", "missed",
+  "context_loaded", "model_asked", "model_retried", "model_progressed", "no_tool_fit", "answer_ungrounded", "text_arrived",
+  "thinking_arrived", "call_arrived", "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried",
+  "call_returned", "call_decided", "call_settled", "message_delivered", "noted", "lost", "back", "missed",
 ];
 /** @type {Record<string, string>} */
 const BECAME = { happened: "says that it happened", not_happened: "says that it did not happen", again: "had it tried again" };
@@ -41,6 +42,7 @@ export class Answer {
   /** @type {Part | null} */
   #part = null;  // the model's present reply
   #activity = "";
+  #progress = new ModelProgress();
   #began = 0;
   #ticking = 0;
   #isDrawing = false;
@@ -134,9 +136,17 @@ export class Answer {
     this.put(saidNode(text));
   }
 
-  model_asked() {
+  /** @param {RunEvent} runEvent */
+  model_asked({ model }) {
     if (this.#reply.node.textContent || this.#reply.text) this.#open();
+    this.#progress.begin(model);
     this.#say("Thinking");
+  }
+
+  /** How far the model is: loading, reading, writing. @param {RunEvent} event */
+  model_progressed(event) {
+    this.#progress.take(/** @type {any} */ (event), performance.now() / 1000);
+    this.#say(event.stage === "writing" ? "Writing" : "Thinking");
   }
 
   /** @param {RunEvent} runEvent */
@@ -144,6 +154,7 @@ export class Answer {
     for (const id of this.#reply.ids) this.#cards.delete(id);
     this.#reply.node.remove();
     this.#open();
+    this.#progress.begin();
     this.#say(`${reason.replace(/\.?$/, ".")} Trying again`);
   }
 
@@ -203,6 +214,7 @@ export class Answer {
   /** @param {RunEvent} event */
   call_started(event) {
     const { call: { id, name }, at = now() } = event;
+    this.#progress.begin();
     this.#card(id, name).started(event);
     this.#reply.times.begin(id, name, at);
     this.#say(`Using ${name}`);
@@ -304,7 +316,8 @@ export class Answer {
 
   #tick() {
     const seconds = Math.floor((performance.now() - this.#began) / 1000);
-    this.#doing.textContent = this.#isLost ? LOST : `${this.#activity}…${seconds > 1 ? ` ${seconds} s` : ""}`;
+    const words = this.#progress.words(performance.now() / 1000) || this.#activity;
+    this.#doing.textContent = this.#isLost ? LOST : `${words}…${seconds > 1 ? ` ${seconds} s` : ""}`;
     this.#part?.times.draw(now());
   }
 }

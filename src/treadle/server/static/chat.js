@@ -24,6 +24,7 @@ const TOO_LONG = 413;  // how a server says so
 const STOPPED = "This answer was stopped.";
 const FAILED = new Set(["failed", "open", "cancelled"]);  // outcomes without an answer
 const LONGEST_TOPIC = 60;  // characters
+const AT_ONCE = 30, SLICE = 5;  // turns that are shown again at once, and those before them that are drawn without a pause
 const STEER = "Send a message while it works";
 const QUEUE = "Your next message, sent after this answer";
 
@@ -79,6 +80,9 @@ export class Chat {
   /** @type {AbortController | null} */
   #running = null;  // stops the answer under way
   #isStopping = false;
+  #topic = "";
+  #recalls = 0;
+  #whole = Promise.resolve();  // is kept once all turns of a long conversation are drawn
 
   /** @param {HTMLElement} place @param {ChatOptions} how */
   constructor(place, how) {
@@ -107,7 +111,7 @@ export class Chat {
 
   /** What was said first, shortened; "" where nothing was. */
   get topic() {
-    const words = this.#turns.querySelector(".said p")?.textContent ?? "";
+    const words = this.#topic || (this.#turns.querySelector(".said p")?.textContent ?? "");
     return words.length > LONGEST_TOPIC ? `${words.slice(0, LONGEST_TOPIC - 1)}…` : words;
   }
 
@@ -128,15 +132,39 @@ export class Chat {
 
   /**
    * Show what was said before, in place of what is shown: turns of { message, replies }, where each reply is what came as `reply`,
-   * with the `events` before it. What the last one asks can be answered. With the run they are of, it goes on in that one.
+   * with the `events` before it. What the last one asks can be answered. With the run they are of, it goes on in that one. Of a long
+   * conversation the last turns are drawn at once, those before them in the pauses of the page.
    * @param {RecalledTurn[]} turns @param {string | null} [runId]
    */
   recall(turns, runId = null) {
     this.#empty();
     this.#runId = runId;
-    for (const each of turns) this.#recalled(this.#turn(each.message, true), each.replies, each === turns.at(-1));
+    this.#topic = turns.find(({ message }) => message)?.message ?? "";
+    for (const each of turns.slice(-AT_ONCE)) this.#recalled(this.#turn(each.message, true), each.replies, each === turns.at(-1));
     this.#ready();
     this.#toEnd();
+    this.#whole = this.#recallBefore(turns.slice(0, -AT_ONCE));
+  }
+
+  /** Draw the turns before those that are shown, from the last to the first. @param {RecalledTurn[]} turns */
+  async #recallBefore(turns) {
+    const mine = this.#recalls;
+    while (turns.length) {
+      await new Promise((resolve) => setTimeout(resolve));
+      if (mine !== this.#recalls) return;
+      this.#following(() => this.#prepend(turns.splice(-SLICE)));
+    }
+  }
+
+  /** @param {RecalledTurn[]} turns */
+  #prepend(turns) {
+    const waiting = [...this.#pending.childNodes], place = element("div");
+    this.#pending.replaceChildren();
+    for (const each of turns) this.#recalled(this.#turn(each.message, true, place), each.replies, false);
+    this.#turns.firstElementChild?.prepend(...this.#read());
+    this.#pending.replaceChildren(...waiting);
+    for (const each of place.querySelectorAll(".regenerate, .regenerate + [role=alert]")) each.remove();
+    this.#turns.prepend(...place.childNodes);
   }
 
   /**
@@ -185,6 +213,8 @@ export class Chat {
   #empty() {
     this.#running?.abort();
     this.#running = this.#runId = null;
+    this.#topic = "";
+    this.#recalls++;
     this.#turns.replaceChildren();
     this.#pending.replaceChildren();
     this.#setEmpty(true);
@@ -201,14 +231,16 @@ export class Chat {
 
   /**
    * A new turn at the end; `message` is null where the turn has none.
-   * @param {string | null} message @param {boolean} [isEarlier] @returns {Turn}
+   * @param {string | null} message @param {boolean} [isEarlier] @param {HTMLElement} [place] @returns {Turn}
    */
-  #turn(message, isEarlier = false) {
-    for (const each of this.#turns.querySelectorAll(".untaken, .regenerate, .regenerate + [role=alert]")) each.remove();
+  #turn(message, isEarlier = false, place = this.#turns) {
+    const last = place.lastElementChild;
+    if (last?.matches(".untaken")) last.remove();
+    for (const each of last?.querySelectorAll(".untaken, .regenerate, .regenerate + [role=alert]") ?? []) each.remove();
     const answer = new Answer((draw) => this.#following(draw));
     const article = element("article", { class: "turn", "data-run": this.#runId },
       message === null ? null : [...this.#read(), this.#said(message)], element("h2", { class: "unseen" }, "Answer"), answer.node);
-    this.#turns.append(article);
+    place.append(article);
     this.#setEmpty(false);
     const state = { isAnswered: false, isFresh: true, isEarlier, hasMissed: false, hasFailed: false };
     return { answer, article, message, boxes: new Map(), before: this.#runId, ...state };
@@ -495,7 +527,7 @@ export class Chat {
   #said(text) {
     const { fork } = this.#how;
     /** @type {HTMLElement} */
-    const node = saidNode(text, fork ? (words) => this.#fork(this.#numberOf(node), words) : null);
+    const node = saidNode(text, fork ? (words) => this.#whole.then(() => this.#fork(this.#numberOf(node), words)) : null);
     return node;
   }
 

@@ -1,29 +1,42 @@
-// Markdown made elements: what a model says, as it says it. Nothing here is ever HTML: what looks like it is shown as text.
+// Markdown made elements: what a model says, as it says it. Its HTML (markdown-html.js) goes through DOMPurify, which lets only the
+// elements through that Markdown needs, before it becomes nodes.
 //   import { markdown, show } from "/static/markdown.js";
 // `markdown` makes nodes of a text. `show` keeps an element up to date with a text that grows, and touches only what has changed.
-// The text is parsed in markdown-blocks.js and inline.js.
 
-import { inline } from "./inline.js";
-import { blocksIn } from "./markdown-blocks.js";
+import { colourCode } from "./code-colours.js";
+import { blocksOf, continuedBlocks, htmlOf, inlineHtmlOf } from "./markdown-html.js";
 import { formulaNode } from "./math.js";
 import { element } from "./treadle.js";
+import DOMPurify from "/static/dompurify/purify.js";
 
-/** @typedef {import("./markdown-blocks.js").Block} Block */
-/** @typedef {import("./markdown-blocks.js").Content} Content */
-/** @typedef {import("./markdown-blocks.js").Item} Item */
-/** @typedef {import("./inline.js").Piece} Piece */
+/** @typedef {import("./markdown-html.js").Block} Block */
 
-/** @type {WeakMap<Element, { source: string, node: HTMLElement }[]>} */
-const shown = new WeakMap();  // the blocks that an element shows
+const ALLOWED = {
+  ALLOWED_TAGS: ["a", "blockquote", "br", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s", "span", "strong",
+    "table", "tbody", "td", "th", "thead", "tr", "ul"],
+  ALLOWED_ATTR: ["class", "data-align", "data-formula", "data-language", "href", "rel", "start", "tabindex", "target"],
+  ALLOW_ARIA_ATTR: false,
+  ALLOW_DATA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:(?:https?|mailto):|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i,
+  RETURN_DOM_FRAGMENT: /** @type {const} */ (true),
+};
+const QUIET = 200;  // milliseconds without a change after which code is coloured, and references are resolved
+/** @typedef {{ key: string, nodes: ChildNode[] }} Shown */
+/** @type {WeakMap<Element, { text: string, blocks: Block[], shown: Shown[] }>} */
+const states = new WeakMap();  // what an element shows
+/** @type {WeakMap<Element, number>} */
+const waiting = new WeakMap();  // timers for its colours
 
 /** The nodes of a text. @param {string} text */
 export function markdown(text) {
-  return blocksIn(text).map(nodeOf);
+  const nodes = nodesOf(blocksOf(text)).flat();
+  for (const node of nodes) if (node instanceof HTMLElement) colourCode(node);
+  return nodes;
 }
 
 /** The nodes of a text without blocks. @param {string} text */
 export function inlineNodes(text) {
-  return inline(text).map(pieceNode);
+  return [...checked(inlineHtmlOf(text)).childNodes];
 }
 
 /**
@@ -31,69 +44,70 @@ export function inlineNodes(text) {
  * @param {Element} place @param {string} text
  */
 export function show(place, text) {
-  const before = shown.get(place) ?? [], blocks = blocksIn(text);
-  const now = blocks.map((block, index) => {
-    const { source, node } = before[index] ?? {};
-    return source === block.source ? before[index] : { source: block.source, node: continued(block, node) ?? nodeOf(block) };
+  const old = states.get(place);
+  draw(place, text, old ? continuedBlocks(text, old.text, old.blocks) : blocksOf(text));
+  clearTimeout(waiting.get(place));
+  waiting.set(place, setTimeout(() => {
+    draw(place, text, blocksOf(text));
+    colourCode(place);
+  }, QUIET));
+}
+
+/** @param {Element} place @param {string} text @param {Block[]} blocks */
+function draw(place, text, blocks) {
+  const before = states.get(place)?.shown ?? [];
+  const kept = blocks.map((block, index) => {
+    const old = before[index], nodes = old?.key === block.key ? old.nodes : continued(block, old?.nodes);
+    return nodes && (old?.key === block.key ? old : { key: block.key, nodes });
   });
-  for (const [index, { node }] of now.entries()) {
-    const old = before[index]?.node;
-    if (!old) place.append(node);
-    else if (old !== node) old.replaceWith(node);
+  const fresh = nodesOf(blocks.filter((_, index) => !kept[index])).values();
+  const now = blocks.map(({ key }, index) => kept[index] ?? { key, nodes: fresh.next().value ?? [] });
+  for (const [index, { nodes }] of now.entries()) {
+    const old = before[index]?.nodes;
+    if (!old) place.append(...nodes);
+    else if (old !== nodes) replace(place, old, nodes);
   }
-  for (const { node } of before.slice(now.length)) node.remove();
-  shown.set(place, now);
+  for (const { nodes } of before.slice(now.length)) for (const node of nodes) node.remove();
+  states.set(place, { text, blocks, shown: now });
+}
+
+/** @param {Element} place @param {ChildNode[]} old @param {ChildNode[]} nodes */
+function replace(place, old, nodes) {
+  if (old[0]) old[0].before(...nodes);
+  else place.append(...nodes);
+  for (const node of old) node.remove();
 }
 
 /**
  * Code that has grown: its node with more text in it, so that what was selected or scrolled there stays so.
- * @param {Block} block @param {HTMLElement | undefined} node
+ * @param {Block} block @param {ChildNode[] | undefined} nodes
  */
-function continued(block, node) {
-  if (block.kind !== "code" || node?.tagName !== "PRE" || (node.dataset.language ?? "") !== block.language) return null;
-  const text = node.firstChild?.firstChild;
-  if (!(text instanceof Text)) return null;
-  text.data = block.text;
-  return node;
+function continued({ code }, nodes) {
+  const [node] = nodes ?? [], place = node instanceof HTMLElement && node.tagName === "PRE" ? node.querySelector("code") : null;
+  if (!code || !place || !nodes || (/** @type {HTMLElement} */ (node).dataset.language ?? "") !== code.language) return null;
+  if (place.childNodes.length === 1 && place.firstChild instanceof Text) place.firstChild.data = code.text;
+  else place.textContent = code.text;
+  return nodes;
 }
 
-// the elements of blocks
-
-/** @type {{ [Kind in Content["kind"]]: (block: Extract<Content, { kind: Kind }>) => HTMLElement }} */
-const MAKERS = {
-  code: ({ language, text }) =>
-    element("pre", { "data-language": language || null }, element("code", {}, document.createTextNode(text))),
-  math: ({ formula }) => element("p", {}, formulaNode(formula)),
-  heading: ({ level, text }) => element(`h${Math.min(level + 2, 6)}`, {}, inlineNodes(text)),  // the page has two above
-  rule: () => element("hr"),
-  quote: ({ blocks }) => element("blockquote", {}, blocks.map(nodeOf)),
-  list: ({ start, items, isLoose }) => element(Number.isNaN(start) ? "ul" : "ol", { start: start > 1 ? start : null },
-    items.map((item) => itemOf(item, isLoose))),
-  table: ({ head, aligned, rows }) => element("div", { class: "table", tabindex: "0" }, element("table", {},
-    element("thead", {}, rowOf("th", head, aligned)),
-    element("tbody", {}, rows.map((row) => rowOf("td", head.map((_, index) => row[index] ?? ""), aligned))))),
-  paragraph: ({ text }) => element("p", {}, inlineNodes(text)),
-};
-
-/** @param {Block} block @returns {HTMLElement} */
-function nodeOf(block) {
-  return /** @type {(block: Content) => HTMLElement} */ (MAKERS[block.kind])(block);
+/** The nodes of each block. All of them are checked at once: that takes the more time the more often. @param {Block[]} blocks */
+function nodesOf(blocks) {
+  const plain = blocks.filter(({ code }) => !code);
+  const places = plain.length ? [...checked(htmlOf(plain)).children].values() : [].values();
+  return blocks.map(({ code }) => (code ? [codeNode(code)] : [...places.next().value?.children ?? []]));
 }
 
-/** @param {Item} item @param {boolean} isLoose */
-function itemOf({ blocks }, isLoose) {
-  return element("li", {}, blocks.flatMap((block) =>
-    (block.kind === "paragraph" && !isLoose ? inlineNodes(block.text) : [nodeOf(block)])));
+/** @param {{ language: string, text: string }} code */
+function codeNode({ language, text }) {
+  return element("pre", { "data-language": language || null }, element("code", {}, document.createTextNode(text)));
 }
 
-/** @param {string} tag @param {string[]} cells @param {(string | null)[]} aligned */
-function rowOf(tag, cells, aligned) {
-  return element("tr", {}, cells.map((cell, index) => element(tag, { "data-align": aligned[index] }, inlineNodes(cell))));
-}
-
-/** @param {Piece} piece @returns {Node} */
-function pieceNode(piece) {
-  if (typeof piece === "string") return document.createTextNode(piece);
-  if ("formula" in piece) return formulaNode(piece.formula);
-  return element(piece.tag, piece.attributes, piece.pieces.map(pieceNode));
+/** @param {{ html: string, formulas: Formula[] }} given */
+function checked({ html, formulas }) {
+  const fragment = DOMPurify.sanitize(html, ALLOWED);
+  for (const place of fragment.querySelectorAll("[data-formula]")) {
+    const formula = formulas[Number(place.getAttribute("data-formula"))];
+    if (formula) place.replaceWith(formulaNode(formula));
+  }
+  return fragment;
 }

@@ -1,7 +1,11 @@
-// What a conversation does, in the title of its tab: that an answer is under way, that it is done, or that it waits for a decision.
+// What a conversation does, in the title and the icon of its tab: that an answer is under way, that it is done, or that it waits for a
+// decision.
 
 /** @type {Record<string, string>} */
 const SIGNS = { running: "…", done: "✓", waiting: "!" };
+/** @type {Record<string, string>} */
+const ICONS = { "✓": "/static/treadle-done.svg", "!": "/static/treadle-waiting.svg" };
+const ICON = "/static/treadle.svg";
 let shown = "";
 
 /** @param {"running" | "done" | "waiting" | ""} state */
@@ -10,6 +14,7 @@ export function showState(state) {
   const title = shown && document.title.startsWith(`${shown} `) ? document.title.slice(shown.length + 1) : document.title;
   shown = sign;
   document.title = sign ? `${sign} ${title}` : title;
+  document.querySelector("link[rel=icon]")?.setAttribute("href", ICONS[sign] ?? ICON);
 }
 
 /** Name the tab, with the sign of what its conversation does. @param {string} title */

@@ -1,10 +1,11 @@
 // The panel of the guidance assistant: joins the project's state and the conversation about it.
 
 import { Chat } from "/static/chat.js";
+import { contextChip } from "/static/context-chip.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
 import { handedOver } from "/static/handoff.js";
 import { sure } from "/static/sure.js";
-import { ask, byId, element, messageOf, question } from "/static/treadle.js";
+import { ask, byId, element, messageOf, query, question } from "/static/treadle.js";
 import { advice } from "./advice.js";
 import { projectPicker } from "./projects.js";
 import { runOf, turnsOf } from "./recall.js";
@@ -34,6 +35,7 @@ const talk = new Chat(byId("chat"), {
   changed: () => talk.isRunning || refresh(),
 });
 
+const chip = contextChip(query(byId("chat"), ".composer"), "Project", () => picker.choose());
 const picker = projectPicker({ open: (/** @type {string} */ id) => careful(() => show(id, true)), mayLeave, gone: () => careful(start) });
 
 /**
@@ -65,6 +67,7 @@ async function show(id, isNew = false) {
   [project, session] = [state.project, chosen];
   address(isNew);
   picker.draw(state.project);
+  chip.show(state.project.title);
   drawState(state, refresh);
   byId("state").hidden = byId("chat").hidden = false;
   talk.recall(turnsOf(messages.filter((message) => !current || runOf(message) !== current)));

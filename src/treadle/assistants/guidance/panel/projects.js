@@ -47,7 +47,14 @@ export function projectPicker({ open, mayLeave, gone }) {
 
   list.addEventListener("toggle", () => list.open && load().catch(() => {}));
   beginning(mayLeave, open);
-  return { load, first: () => show(true, false), draw };
+  return { load, first: () => show(true, false), draw, choose };
+}
+
+/** Let the user choose another project. */
+function choose() {
+  list.open = true;
+  list.scrollIntoView({ block: "start" });
+  query(list, "summary").focus();
 }
 
 /** The project that is shown. @param {Project} project */

@@ -2,16 +2,18 @@
 // there again when the page is.
 
 import { Chat } from "/static/chat.js";
+import { contextChip } from "/static/context-chip.js";
 import { eventsOf, inOneRun, inRuns, pathOf } from "/static/durable.js";
 import { handedOver } from "/static/handoff.js";
 import { turnsOf } from "/static/journal.js";
-import { ask, byId, element, question } from "/static/treadle.js";
+import { ask, byId, element, query, question } from "/static/treadle.js";
 import { offerActions } from "./actions.js";
 import { remember, remembered } from "./address.js";
 import { restoreDeployment } from "./deploy.js";
 import { earlier } from "./earlier.js";
 import { openSpec, specPane } from "./spec.js";
 import { nameIn } from "./spec-text.js";
+import { signIn } from "./sign-in.js";
 import { drawStanding } from "./standing.js";
 
 const WELCOME = "Ask about applications, workflows and resources, or have a spec written. "
@@ -36,7 +38,14 @@ const talk = new Chat(byId("chat"), {
 
 /** Whom runs are begun with, and on which platform. */
 async function about() {
-  return { assistant: "platform", context: await standing };
+  const me = await standing;
+  return { assistant: "platform", context: me && { server: me.server } };
+}
+
+/** Show as whom on which platform one acts, where messages are written. */
+async function drawContext() {
+  const me = await standing, chip = contextChip(query(byId("chat"), ".composer"), "Platform", () => me && signIn(me.server));
+  if (me) chip.show(me.username ? `${me.server} as ${me.username}` : `${me.server}, not signed in`);
 }
 
 /** What stands below an answer: where it is from, and its spec, which is shown beside it. @param {Reply} reply */
@@ -119,6 +128,7 @@ async function start() {
 
 specPane({ ask: (words) => talk.ask(words), about });
 offerActions(act);
+drawContext();
 byId("anew").addEventListener("click", begin);
 loadQuestions();
 start();

@@ -17,8 +17,8 @@ async function signOut() {
   beginAnew();
 }
 
-/** @param {string} server */
-function signIn(server) {
+/** Ask for a name and a password, or a token. @param {string} server */
+export function signIn(server) {
   const said = element("p", { class: "small bad", role: "alert" });
   const [username, password, token] = [field("Name", "username"), field("Password", "current-password"), field("Or a token", "off")];
   const dialog = element("dialog", { id: "sign-in-dialog", class: "sure", "aria-labelledby": "sign-in-title" });

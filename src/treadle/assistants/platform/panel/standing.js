@@ -5,7 +5,7 @@ import { ask, byId, element } from "/static/treadle.js";
 import { offerSignIn } from "./sign-in.js";
 
 
-/** Ask, and draw it; gives the context of conversations. */
+/** Ask, and draw it; gives who one is and where. @returns {Promise<PlatformPerson | undefined>} */
 export async function drawStanding() {
   const [me, status] = await Promise.all([settled("/api/platform/me"), settled("/api/ai/status")]);
   if (me.value) drawPerson(me.value);
@@ -13,7 +13,7 @@ export async function drawStanding() {
   if (status.value) drawModel(status.value);
   byId("notices").replaceChildren(...[...problems(me, status)].map((words) =>
     element("div", { class: "notice warn", role: "status" }, element("p", {}, words))));
-  return me.value && { server: me.value.server };
+  return me.value;
 }
 
 /** @param {string} path @returns {Promise<{ value?: any, problem?: string }>} */
