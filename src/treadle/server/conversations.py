@@ -20,8 +20,9 @@ from treadle.plugins.assistant import Assistant
 from treadle.routes import Returns, delete, get, put, routes_of
 from treadle.server.demo.recordings import PREFIX, load_recordings
 from treadle.server.pages import conversation_path
-from treadle.server.runs.hosted_runs import HostedRuns, Requester
+from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.journals import read_run_entries
+from treadle.server.runs.routes import requester_of
 from treadle.stores.conversations import ConversationQuery, DatabaseConversations, StoredConversation
 from treadle.stores.journal import RunInfo
 
@@ -111,7 +112,7 @@ class ConversationsApi:
         if self._runs.live.is_under_way(found.run_id):
             raise HTTPException(409, "An answer is under way in this conversation; stop it first.")
         for run_id in await self._stored.runs_of(found.id):
-            await self._runs.delete(run_id, _requester_of(request))
+            await self._runs.delete(run_id, requester_of(request))
 
     @get("/api/conversations/{conversation_id}/export", errors=NOT_FOUND)
     async def exported(self, request: Request, conversation_id: str) -> Markdown:
@@ -119,7 +120,7 @@ class ConversationsApi:
         found = await self._find(conversation_id, request)
         journals: list[list[Entry]] = []
         for run_id in await self._stored.runs_of(found.id):
-            await self._runs.check_shown(run_id, _requester_of(request))
+            await self._runs.check_shown(run_id, requester_of(request))
             journals.append(await read_run_entries(self._home, run_id))
         ordered = sorted(journals, key=lambda entries: entries[0].at)
         text = conversation_to_markdown(found.title or found.first, self._assistants[found.agent].title, ordered)
@@ -143,7 +144,7 @@ class ConversationsApi:
             ConversationQuery(tuple(agents), conversation_id, search, tuple(of_jobs), _recordings(), limit)
         )
         infos = [RunInfo(each.run_id, agent=each.agent, user=each.user) for each in found]
-        seen = {info.run_id for info in await self._runs.shown_to(infos, _requester_of(request))}
+        seen = {info.run_id for info in await self._runs.shown_to(infos, requester_of(request))}
         return [_of_assistant(each, jobs.get(each.run_id)) for each in found if each.run_id in seen]
 
     def _to_view(self, found: StoredConversation) -> ConversationView:
@@ -182,10 +183,6 @@ def conversation_to_markdown(title: str, assistant: str, journals: Sequence[Sequ
             case _:
                 pass
     return Redactor().text("\n\n".join(parts)) + "\n"
-
-
-def _requester_of(request: Request) -> Requester:
-    return Requester(request.scope.get("run_limiter"), dict(request.headers))
 
 
 def conversation_routes(runs: HostedRuns, assistants: Sequence[Assistant], user: str) -> list[BaseRoute]:

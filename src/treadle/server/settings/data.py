@@ -26,6 +26,7 @@ from treadle.runs import Runs
 from treadle.server.demo.recordings import PREFIX
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
 from treadle.server.runs.journals import read_journals
+from treadle.server.runs.routes import requester_of
 from treadle.stores.journal import JournalQuery, RunInfo, cursor_of
 
 PAGE = 200  # runs that are listed at once
@@ -68,14 +69,14 @@ class DataApi:
     @get("/api/settings/data")
     async def summarized(self, request: Request) -> DataSummary:
         """Count what is stored of yours."""
-        by = _requester_of(request)
+        by = requester_of(request)
         runs = len([info async for info in self._all_runs(by)])
         return DataSummary(runs, len(await asyncio.to_thread(self._jobs.all)), len(await self._runs.grants(by)))
 
     @get("/api/settings/data/export")
     async def exported(self, request: Request) -> Zip:
         """Get everything that is stored of yours, without secrets."""
-        by = _requester_of(request)
+        by = requester_of(request)
         descriptor, path = tempfile.mkstemp(suffix=".zip")
         try:
             with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,7 +95,7 @@ class DataApi:
     @post("/api/settings/data/delete")
     async def deleted(self, request: Request, body: DataDeletion) -> DeletedData:
         """Cancel and delete all your runs and jobs, with all their stored content, and revoke what you have allowed for always."""
-        by = _requester_of(request)
+        by = requester_of(request)
         jobs = await asyncio.to_thread(self._jobs.all)
         over = [job.id for job in jobs if job.is_over]
         await delete_jobs(self._home, over, by=self._user)
@@ -134,10 +135,6 @@ def _run_to_json(info: RunInfo, journals: dict[str, list[Entry]]) -> bytes:
         run_id: [mask_entry(msgspec.to_builtins(entry), redactor) for entry in entries] for run_id, entries in journals.items()
     }
     return msgspec.json.encode({"run": info, "journals": shown})
-
-
-def _requester_of(request: Request) -> Requester:
-    return Requester(request.scope.get("run_limiter"), dict(request.headers))
 
 
 def data_routes(runs: HostedRuns, user: str) -> list[BaseRoute]:
