@@ -110,7 +110,7 @@ Kills inside of programs:
 | killed | kills | effects repeated | programs stopped as a call's outcome was unknown |
 |---|---:|---:|---:|
 | simulated, at every entry of the journal | {simulated.kills:,} | {simulated.repeated} | {simulated.unclear:,} |
-| by SIGKILL, right before and after an effect | {real.kills} | {real.repeated} | {real.unclear} |
+| by SIGKILL, right before and after an effect | {real.kills} | {real.repeated} | not counted |
 """
 
 

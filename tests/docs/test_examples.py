@@ -8,6 +8,7 @@ from cli.forkserver import ran
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 ANSWERS = {
+    "code_mode": "D-2 is the cheapest item that is low, and 20 more are ordered.",
     "agents_as_tools": "4 requests by both",
     "approval": "waiting: order({'item': 'B-7', 'count': 500})\nordering 50 of B-7\nIt is ordered.",
     "conversation": "You are Ann.\n4 messages",

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from treadle.agent.interpreter import (
     CallReply,
+    FunctionCall,
     ProgramLimits,
     ProgramResult,
-    RequestedCall,
     StopProgram,
     check_installed,
     run_program,
@@ -182,10 +182,10 @@ class _ProgramCall:
 
     # calls
 
-    async def _respond(self, calls: Sequence[RequestedCall]) -> list[CallReply]:
+    async def _respond(self, calls: Sequence[FunctionCall]) -> list[CallReply]:
         """Make the calls that a program waits for: together, those of sequential tools alone."""
         replies: list[CallReply] = []
-        together: list[RequestedCall] = []
+        together: list[FunctionCall] = []
         for call in calls:
             if self._is_sequential(call):
                 replies += [*await self._make(together), *await self._make([call])]
@@ -194,11 +194,11 @@ class _ProgramCall:
                 together.append(call)
         return [*replies, *await self._make(together)]
 
-    def _is_sequential(self, call: RequestedCall) -> bool:
+    def _is_sequential(self, call: FunctionCall) -> bool:
         tool = self._run.catalog.find(self._functions[call.function].tool)
         return tool is not None and tool.sequential
 
-    async def _make(self, calls: Sequence[RequestedCall]) -> list[CallReply]:
+    async def _make(self, calls: Sequence[FunctionCall]) -> list[CallReply]:
         bound = [self._bind(call) for call in calls]
         made = await asyncio.gather(
             *[self._context.call(call.name, **call.arguments) for call in bound if isinstance(call, Call)], return_exceptions=True
@@ -212,7 +212,7 @@ class _ProgramCall:
         values = iter(made)
         return [self._reply(call, next(values)) if isinstance(call, Call) else call for call in bound]
 
-    def _bind(self, requested: RequestedCall) -> Call | CallReply:
+    def _bind(self, requested: FunctionCall) -> Call | CallReply:
         """Return the call of a tool, or what is wrong with how a program calls it."""
         function = self._functions[requested.function]
         try:

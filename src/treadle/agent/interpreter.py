@@ -46,7 +46,7 @@ class ProgramLimits(Struct, frozen=True):
     output: int = 100_000
 
 
-class RequestedCall(Struct, frozen=True):
+class FunctionCall(Struct, frozen=True):
     """A call that a program stopped at."""
 
     function: str
@@ -74,14 +74,14 @@ class ProgramResult(Struct, frozen=True):
     error: str = ""
     line: int = 0
     printed: str = ""
-    unawaited: tuple[RequestedCall, ...] = ()
+    unawaited: tuple[FunctionCall, ...] = ()
 
 
 class StopProgram(Exception):
     """Ends a program from a call; the program can't catch it."""
 
 
-Respond = Callable[[Sequence[RequestedCall]], Awaitable[Sequence[CallReply]]]
+Respond = Callable[[Sequence[FunctionCall]], Awaitable[Sequence[CallReply]]]
 
 
 def check_installed() -> None:
@@ -130,7 +130,7 @@ class _Execution:
         self._functions = frozenset(functions)
         self._respond = respond
         self._printed = printed
-        self._open: dict[int, RequestedCall] = {}
+        self._open: dict[int, FunctionCall] = {}
 
     async def run(self) -> ProgramResult:
         from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, MontyError, NameLookupSnapshot
@@ -177,7 +177,7 @@ class _Execution:
         if any(map(_has_stand_in, (*step.args, *step.kwargs.values()))):
             return {"exception": TypeError(f"{name}: a function, or a call without `await`, can't be passed on")}
         line = self._program.source.encode()[: step.position.start].count(b"\n") + 1
-        call = RequestedCall(name, step.args, step.kwargs, line)
+        call = FunctionCall(name, step.args, step.kwargs, line)
         if self._program.waits:
             self._open[step.call_id] = call
             return {"future": ...}
