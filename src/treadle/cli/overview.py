@@ -48,11 +48,10 @@ GROUPS: tuple[Group, ...] = (
     (
         "models and tools",
         (
-            ("models", "list providers and local models, download one"),
+            ("models, plugins", "list models, download one; list what packages provide"),
             ("tool", "list tools, show one, or call one by hand"),
             ("acp, mcp", "use an assistant in an editor; serve tools over MCP"),
             ("eval, parse", "evaluate agents on datasets; parse a model's reply"),
-            ("plugins", "list what installed packages provide"),
         ),
     ),
     (
@@ -60,7 +59,7 @@ GROUPS: tuple[Group, ...] = (
         (
             ("users, worker", "list, add or remove users; execute queued runs"),
             ("submit, schedules", "queue a run for workers; list or remove scheduled runs"),
-            ("queues, dead-letters", "show queues and workers; retry runs that failed too often"),
+            ("queues, dead-letters", "show queues and workers; list and retry failed runs"),
         ),
     ),
     (
