@@ -27,7 +27,7 @@ GROUPS: tuple[Group, ...] = (
             ("diff, patch, undo", "show, export or undo what a coding job changed"),
             ("merge, pr", "merge a job's branch, or open a pull request"),
             ("follow-up", "continue a coding job with a new one"),
-            ("guide", "plan a project: its problem, its world model and its runs"),
+            ("guide", "plan a project: its problem, world model and runs"),
             ("courses", "answer from your own course material"),
         ),
     ),
