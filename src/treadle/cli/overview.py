@@ -58,8 +58,9 @@ GROUPS: tuple[Group, ...] = (
         "team",
         (
             ("users, notifications", "manage users; list undelivered notifications"),
-            ("worker, submit, schedules", "execute, queue and schedule runs"),
-            ("queues, dead-letters", "show queues and workers; list and retry failed runs"),
+            ("submit, worker", "queue a run for workers; execute queued runs"),
+            ("queues, schedules", "show queues and workers; list scheduled runs"),
+            ("dead-letters", "list and retry runs that failed too often"),
         ),
     ),
     (
