@@ -62,7 +62,7 @@ function add(asked) {
     await Promise.all([show(), showGrants(), showHistory()]);
   }, { edits: true, above: [from] });
   boxes.set(keyOf(asked), box);
-  if (!asked.unclear && asked.effect !== "destroy") box.node.append(selector(asked));
+  if (!asked.unclear && asked.effect && asked.effect !== "destroy") box.node.append(selector(asked));
   byId("approvals").append(box.node);
   drawSeveral();
 }
@@ -71,7 +71,8 @@ function add(asked) {
 
 /**
  * The check box at the end of a call's box, below its preview: what it would do was shown when it is reached. A call whose preview is
- * cut has to be expanded first, and one that can't be undone is decided by itself.
+ * cut has to be expanded first, and one that can't be undone, or whose values have
+ * an untrusted origin, is decided by itself.
  * @param {PendingCall} asked
  */
 function selector(asked) {
