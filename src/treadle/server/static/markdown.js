@@ -21,6 +21,7 @@ const ALLOWED = {
   RETURN_DOM_FRAGMENT: /** @type {const} */ (true),
 };
 const QUIET = 200;  // milliseconds without a change after which code is coloured, and references are resolved
+const REFERENCE = /^ {0,3}\[[^\]]+\]:/m;  // blocks before it may have links to it
 /** @typedef {{ key: string, nodes: ChildNode[] }} Shown */
 /** @type {WeakMap<Element, { text: string, blocks: Block[], shown: Shown[] }>} */
 const states = new WeakMap();  // what an element shows
@@ -48,7 +49,7 @@ export function show(place, text) {
   draw(place, text, old ? continuedBlocks(text, old.text, old.blocks) : blocksOf(text));
   clearTimeout(waiting.get(place));
   waiting.set(place, setTimeout(() => {
-    draw(place, text, blocksOf(text));
+    if (REFERENCE.test(text)) draw(place, text, blocksOf(text));
     colourCode(place);
   }, QUIET));
 }
