@@ -17,6 +17,7 @@ import treadle
 from cli.running import InProcess, asks, script
 from server.running import Serving, assistant
 from treadle.agent.agent import Agent
+from treadle.agent.code_mode import ProgramToolset
 from treadle.core.calls import Allow, Ask, Call, Deny
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Situation
@@ -103,6 +104,14 @@ COMMANDS = [
     (("guide", "demo"), ("guide", "ask", "Hello?")),
     (("courses", "demo"), ("courses", "ask", "Hello?")),
 ]
+
+
+@pytest.mark.parametrize("words", [words for _, words in COMMANDS if words[0] == "ask"], ids=" ".join)
+def test_code_mode_counts_for_every_assistant(typed, made, tmp_path, words):
+    (tmp_path / "own.toml").write_text("[model]\ncode_mode = true\n")
+    assert typed(*words).code == 0
+    assert made
+    assert all(isinstance(setup.toolset, ProgramToolset) for setup in made)
 
 
 @pytest.mark.parametrize(("prepare", "words"), COMMANDS, ids=lambda words: "-".join(words))

@@ -131,7 +131,7 @@ def assistant_agent(
     }
     led, is_program = _lead_model(mine, host, found, parts["dialect"])
     if led is not found:
-        parts["dialect"] = NATIVE  # a plan's calls are in no dialect
+        parts |= {"dialect": NATIVE, "code_mode": False}  # a plan makes the calls itself, in no dialect
     own_tools = None if is_program else host  # a program has no use for the person's own
     return configured_agent(
         host.workspace,
@@ -189,6 +189,7 @@ def configured_agent(
         "options": merge_options(merge_options(mine, written), options),
         "policy": apply_policy_settings(settings, parts.get("policy")),
         "dialect": parts.get("dialect") or settings.model.dialect,
+        "code_mode": parts.get("code_mode", settings.model.code_mode),
         "results": shown if result_limit is None else replace(shown or ResultOptions(), limit=result_limit),
         "compaction": compaction if compact_at is None else replace(compaction or Compaction(), at=compact_at),
     }

@@ -35,6 +35,7 @@ class ModelSettings(Struct, frozen=True):
     temperature: Annotated[float, Meta(ge=0, le=10)] | None = None
     max_tokens: Count | None = None
     dialect: Text = ""
+    code_mode: bool = False
 
 
 class LimitSettings(Struct, frozen=True):
@@ -377,6 +378,7 @@ KEYS: dict[str, SettingKey] = {
     "model.temperature": SettingKey("project", "a number from 0 to 10"),
     "model.max_tokens": SettingKey("lower", "a whole number from 1 up"),
     "model.dialect": SettingKey("user", "a text"),
+    "model.code_mode": SettingKey("user", "true or false"),
     "limits.rounds": SettingKey("lower", "a whole number from 1 up"),
     "limits.seconds": SettingKey("lower", "a number above 0"),
     "limits.tokens": SettingKey("lower", "a whole number from 1 up"),
