@@ -274,6 +274,7 @@ OWN = {
     "plugins/assistants.py": "where settings are applied",
     "cli/commands/mcp.py": "lists tools; no model is asked",
     "evals/judge_model.py": "judges by the dataset's rubric alone, and has no tools",
+    "evals/simulated_user.py": "plays a user; it has instructions and a model of its own",
     "server/mcp/call.py": "makes the one call that a client asked for; no model is asked",
 }
 

@@ -58,9 +58,8 @@ GROUPS: tuple[Group, ...] = (
         "team",
         (
             ("users, notifications", "manage users; list undelivered notifications"),
-            ("submit, worker", "queue a run for workers; execute queued runs"),
-            ("queues, schedules", "show queues and workers; list scheduled runs"),
-            ("dead-letters", "list and retry runs that failed too often"),
+            ("worker, submit", "execute queued runs; queue one"),
+            ("queues, dead-letters", "show queues and workers; list and retry failed runs"),
         ),
     ),
     (
@@ -68,7 +67,7 @@ GROUPS: tuple[Group, ...] = (
         (
             ("doctor, settings", "check everything; show settings and their sources"),
             ("backup, restore", "back up all data into one file, or restore it"),
-            ("retention", "list or delete data older than [retention] allows"),
+            ("retention, schedules", "list or delete old data; list scheduled runs"),
             ("help, version", "show the help of a command, or the version"),
             ("completion", "print the completion script for bash, zsh or fish"),
         ),

@@ -295,7 +295,7 @@ class _CaseRunner:
     async def _next_message(self, case: Case, run_id: str, entries: list[Entry], services: Services) -> str | None:
         """Return the user's next message in the run of a case; None if the conversation is over."""
         turns = sum(isinstance(entry, Said) for entry in entries)
-        if not turns and case.prompt:
+        if not entries and case.prompt:
             return case.prompt
         finished = entries[-1] if entries else None
         if case.user is None or turns >= case.user.turns or (isinstance(finished, Finished) and finished.resumable):

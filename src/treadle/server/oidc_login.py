@@ -38,7 +38,7 @@ NAME_TAKEN = (
     "There is a user {name} here already, who isn't linked to your identity. The server's administrator can link it:"
     " treadle users link {name} {subject}"
 )
-_PLAIN = re.compile(r"[a-z0-9._~!$&'()*+,;=:@%/?-]*", re.IGNORECASE)
+_PLAIN = re.compile(r"[a-z0-9._~!$&'(),;=:@%/?*+-]*", re.IGNORECASE)
 
 
 def safe_path(path: str) -> str:

@@ -22,6 +22,7 @@ COMMANDS = (
     "permissions",
     "memory",
     "dead-letters",
+    "notifications",
     "deny",
     "settle",
     "event",

@@ -67,6 +67,7 @@ def test_the_runs_own_page_asks_too_and_its_journal_tells_of_it(serve, visit, tm
     async def look(page):
         await page.wait_for(f"document.querySelector('#asked {BOX}') !== null")
         await page.click(f"#asked {BOX} button.happened")
+        await page.click("#tab-journal")
         await page.wait_for("document.querySelector('#entries').innerText.includes('Settled')")
         told = await page.text("#entries")
         assert "Unclear" in told
