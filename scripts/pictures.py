@@ -79,12 +79,10 @@ async def start(page: Page, url: str) -> None:
     await page.wait_for("!!document.querySelector('.watch')")
 
 
-async def replay(page: Page, url: str) -> None:
-    """A recording, just before its end."""
+async def trace(page: Page, url: str) -> None:
+    """A recorded run as a tree of steps."""
     await page.go(f"{url}/runs/demo-courses")
-    brought = "[...document.querySelectorAll('#entries button')].findLastIndex((each) => each.dataset.kind === 'returned')"
-    await page.wait_for(f"{brought} > 0")
-    await page.evaluate(f"document.querySelectorAll('#entries button')[{brought}].click()")
+    await page.wait_for("document.querySelectorAll('[role=treeitem]').length > 3")
 
 
 async def courses(page: Page, url: str) -> None:
@@ -124,7 +122,7 @@ Show = Callable[[Page, str], Awaitable[None]]
 SHOWN: dict[str, tuple[Show, tuple[Any, ...]]] = {  # what is shown, and what the model says meanwhile
     "start": (start, ()),
     "workbench": (workbench, ()),
-    "replay": (replay, ()),
+    "trace": (trace, ()),
     "courses": (courses, COURSES),
     "approval": (approval, APPROVAL),
     "coding": (coding, CODING),

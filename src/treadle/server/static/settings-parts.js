@@ -51,10 +51,11 @@ export async function carryOut(node, place, work) {
  */
 export function savingForm(words, fields, save, locked = "") {
   const place = outcome();
+  const saidAbove = document.getElementById("said")?.textContent === locked; // the page's own notice
   const form = element("form", { class: "settings-form", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
     carryOut(form, place, () => save(form));
-  } }, ...fields, locked ? element("p", { class: "small soft" }, locked)
+  } }, ...fields, locked ? element("p", { class: "small soft", hidden: saidAbove }, locked)
     : element("p", { class: "actions" }, element("button", { class: "slim" }, words)), place);
   if (locked) for (const each of controlsIn(form)) each.disabled = true;
   return form;
