@@ -217,7 +217,7 @@ def test_an_error_says_the_line_and_what_has_been_done():
         ("import socket", "socket"),
         ("open('/etc/passwd').read()", "aren't available in a program"),
         ("import os\nos.environ['HOME']", "aren't available in a program"),
-        ("\x00", "SyntaxError"),
+        ("\x00", "null characters"),
         ("await ship(stock('a'))", "a call without `await`, can't be passed on"),
         ("await ship([t for t in [stock]][0])", "order_id"),
     ],

@@ -68,6 +68,7 @@ def test_only_values_that_are_written_out_are_literals(source, found):
     [
         ("x = 1\ny = (", "Line 2: SyntaxError: '(' was never closed\n    y = ("),
         ("x" * 20_001, "20,001 characters"),
+        ("x = 1\0", "null characters"),
         ("(" * 250 + ")" * 250, "SyntaxError"),
         ("-" * 15_000 + "1", "nested too deeply"),
     ],

@@ -40,6 +40,8 @@ def read_program(source: str, functions: Mapping[str, PythonFunction]) -> Progra
     source = strip_fence(source)
     if len(source) > MAX_PROGRAM:
         raise ProgramMistake(f"The program has {len(source):,} characters; at most {MAX_PROGRAM:,} are run. Split it.")
+    if "\0" in source:
+        raise ProgramMistake("The program contains null characters, which Python doesn't read.")
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
@@ -47,7 +49,7 @@ def read_program(source: str, functions: Mapping[str, PythonFunction]) -> Progra
         shown = f"\n    {line}" if line else ""
         raise ProgramMistake(f"Line {error.lineno or 1}: SyntaxError: {error.msg}{shown}") from None
     except (ValueError, RecursionError, MemoryError):
-        raise ProgramMistake("The program can't be read: it is nested too deeply, or contains null characters.") from None
+        raise ProgramMistake("The program can't be read: it is nested too deeply.") from None
     waits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith | ast.AsyncFunctionDef) for node in ast.walk(tree))
     return Program(source, waits, _find_literals(tree, functions))
 
