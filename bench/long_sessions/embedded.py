@@ -29,8 +29,8 @@ COLUMNS = [
     "recall",
     "turns without an answer",
     "compactions",
-    "input tokens",
-    "output tokens",
+    "input tokens of the last turn",
+    "output tokens of the last turn",
     "minutes",
 ]
 
