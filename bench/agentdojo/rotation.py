@@ -94,7 +94,7 @@ def _recording() -> Iterator[dict[str, frozenset[Clauses]]]:
     """Judge without any clause, and note with which sets each doubt would go."""
     found: dict[str, frozenset[Clauses]] = {}
 
-    def judged(call: Call, tool: Tool, origins: Origins) -> tuple[str, ...]:
+    def judged(call: Call, tool: Tool, origins: Origins, **_: object) -> tuple[str, ...]:  # no program writes literals here
         strict = find_doubts(call, tool, origins, frozenset())
         if strict:
             never = bool(find_doubts(call, tool, origins))
