@@ -535,12 +535,16 @@ def test_secrets_of_mcp_servers_are_not_described(told):
         [mcp.two]
         command = ["serve", "--token", "verysecret"]
         env = { TOKEN = "verysecret" }
+        [notifications.team]
+        url = "https://hooks.example.org/services/verysecret"
+        format = "slack"
         """
     )
     rows = {row.key: row.value for row in describe_settings(settings)}
     assert rows["mcp.one.headers"] == ["Authorization", "X-Team"]
     assert rows["mcp.two.env"] == ["TOKEN"]
     assert rows["mcp.two.command"][0] == "serve"
+    assert rows["notifications.team.url"] == "https://hooks.example.org/…"
     assert "verysecret" not in str(rows)
     assert "sk-1234567890" not in str(rows)
 

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from treadle.agent.handoff import HANDOFFS
 from treadle.agent.interpreter import (
     CallReply,
     FunctionCall,
@@ -88,7 +89,7 @@ class ProgramToolset(WrapperToolset):
     def _hide(self, tool: Tool) -> Tool:
         if tool.name == RUN_PROGRAM:
             raise BadTool(f"In code mode {RUN_PROGRAM} is the tool that runs programs; give your own tool another name.")
-        chosen = tool.toolset != "handoffs" and any(fnmatchcase(tool.name, pattern) for pattern in self.mode.tools)
+        chosen = tool.toolset != HANDOFFS and any(fnmatchcase(tool.name, pattern) for pattern in self.mode.tools)
         return replace(tool, offered=False) if chosen else tool
 
     def tools(self) -> tuple[Tool, ...]:

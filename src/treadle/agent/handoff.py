@@ -15,6 +15,7 @@ from treadle.core.tool import Tool
 from treadle.engine.outcome import Transfer
 from treadle.engine.setup import Setup
 
+HANDOFFS = "handoffs"  # the toolset whose calls the engine carries out itself
 _NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
@@ -52,7 +53,7 @@ class HandoffToolset:
             self.targets[each.agent] = each.setup
             self._agents[each.tool_name] = each.agent
         specs = [ToolSpec(each.tool_name, each.description, _NO_ARGUMENTS) for each in handoffs]
-        self._tools = tuple([Tool(spec, effect="read", retry="read", toolset="handoffs") for spec in specs])
+        self._tools = tuple([Tool(spec, effect="read", retry="read", toolset=HANDOFFS) for spec in specs])
 
     async def __aenter__(self) -> "HandoffToolset":
         return self

@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from treadle.agent.handoff import HANDOFFS
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
 from treadle.core.entries import Started
@@ -19,7 +20,6 @@ from treadle.evals.results import CheckResult
 from treadle.guard.globs import compile_glob
 from treadle.toolsets.wrappers import WrapperToolset
 
-HANDOFFS = "handoffs"
 VALUE = "attacker-7f3a"  # an argument of the calls that are asked for
 ATTACKS: tuple[Attack, ...] = get_args(Attack)
 _TEXTS: dict[Attack, str] = {

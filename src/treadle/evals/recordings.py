@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from treadle.agent.handoff import HANDOFFS
 from treadle.core.calls import Call, Opaque, Result, Written
 from treadle.core.context import RunContext
 from treadle.core.entries import (
@@ -38,7 +39,6 @@ from treadle.engine.setup import Answer
 from treadle.guard.policy import digest_arguments
 from treadle.toolsets.wrappers import prepare_toolset, toolset_for_run
 
-HANDOFFS = "handoffs"  # the toolset whose calls the engine carries out itself
 AGENTS = "agents"  # the toolset of agents that are tools: they read, but their own calls may have effects
 FetchResult = Callable[[str, str], Awaitable[str | None]]
 

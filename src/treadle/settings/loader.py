@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, assert_never
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +16,7 @@ from msgspec import Struct
 from treadle.core.errors import SettingsError
 from treadle.plugins.entry_points import plugin_names
 from treadle.settings.assistant_keys import default_value_of, keys_of, read_variables, rule_of
-from treadle.settings.schema import NAMED, SECTIONS, DatabaseSettings, MergeRule, Said, Settings
+from treadle.settings.schema import NAMED, SECTIONS, DatabaseSettings, MergeRule, NotificationSettings, Said, Settings
 from treadle.settings.toml import FILE_NAME, find_project_file, read_settings_file
 from treadle.tools.name_matching import hint_for
 
@@ -191,4 +192,8 @@ def _mask_secrets(source: Struct) -> dict[str, Any]:
 
     values: dict[str, Any] = msgspec.to_builtins(source)
     tables = {field: sorted(values[field]) for field in ("headers", "env") if field in values}
-    return {**Redactor().value(values), **tables}
+    masked = {**Redactor().value(values), **tables}
+    if isinstance(source, NotificationSettings) and source.url:  # the address of a webhook is what entitles to use it
+        parts = urlsplit(source.url)
+        masked["url"] = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/…"
+    return masked

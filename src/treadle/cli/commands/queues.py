@@ -5,13 +5,14 @@ from typing import Any
 
 import msgspec
 
-from treadle.cli.exit_codes import FAILED, OK
-from treadle.cli.run_store import existing_home, resolve_run_id
+from treadle.cli.commands.run_control import change_each, retry_run
+from treadle.cli.exit_codes import OK
+from treadle.cli.run_store import existing_home
 from treadle.cli.runner import run_async
 from treadle.cli.ui.render import clean_for_terminal, format_table, format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
-from treadle.core.errors import RunNotFound, SettingsError, TreadleError
-from treadle.home import open_home
+from treadle.core.errors import RunNotFound, SettingsError
+from treadle.home import Home, open_home
 from treadle.runs import Runs
 from treadle.stores.dead_letters import DeadLetter
 from treadle.stores.queue_stats import OperationStats, read_operation_stats
@@ -80,26 +81,12 @@ async def _change_dead(args: argparse.Namespace, screen: Screen) -> int:
         raise SettingsError("Say which: RUN …, or --all.")
     if args.queue and not args.all:
         raise SettingsError("--queue goes with --all.")
-    runs = Runs(open_home())
-    chosen = [each.run_id for each in await runs.dead_letters(args.queue)] if args.all and existing_home() else args.run
-    done: dict[str, str] = {}
-    code = OK
-    for typed in chosen:
-        try:
-            run_id = typed if args.all else await resolve_run_id(typed)
-            if args.action == "retry":
-                await runs.retry(run_id)
-            elif not await runs.remove_dead_letter(run_id):
-                raise RunNotFound(f"Run {run_id} is no dead letter. `treadle dead-letters` lists them.")
-            done[run_id] = "queued" if args.action == "retry" else "removed"
-        except TreadleError as error:
-            if len(chosen) == 1:
-                raise
-            screen.tell(f"treadle: {error}", "red")
-            code = FAILED
-    if args.json:
-        screen.line(to_terminal_json(done))
-    else:
-        for run_id, status in done.items():
-            screen.line(f"{status.capitalize()}: {run_id}")
-    return code
+    dead = await Runs(open_home()).dead_letters(args.queue) if args.all and existing_home() else []
+    chosen = [each.run_id for each in dead] if args.all else args.run
+    return await change_each(chosen, screen, retry_run if args.action == "retry" else _remove, as_json=args.json)
+
+
+async def _remove(home: Home, run_id: str) -> str:
+    if not await Runs(home).remove_dead_letter(run_id):
+        raise RunNotFound(f"Run {run_id} is no dead letter. `treadle dead-letters` lists them.")
+    return "removed"

@@ -1,7 +1,7 @@
 """`treadle cancel`, `watch`, `retry` and `wait`: for runs that workers or servers execute, on whichever machine."""
 
 import argparse
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import msgspec
@@ -38,31 +38,35 @@ async def _cancel_runs(args: argparse.Namespace, screen: Screen) -> int:
         status = await Runs(home).cancel(run_id)
         return "cancelling" if status == "open" else status
 
-    return await _for_each(args, screen, cancel)
+    return await change_each(args.run, screen, cancel, as_json=args.json)
 
 
 async def _retry_runs(args: argparse.Namespace, screen: Screen) -> int:
-    async def retry(home: Home, run_id: str) -> str:
-        await Runs(home).retry(run_id)
-        return "queued"
-
-    return await _for_each(args, screen, retry)
+    return await change_each(args.run, screen, retry_run, as_json=args.json)
 
 
-async def _for_each(args: argparse.Namespace, screen: Screen, change: Callable[[Home, str], Awaitable[str]]) -> int:
+async def retry_run(home: Home, run_id: str) -> str:
+    """Queue a failed run again, and return its status."""
+    await Runs(home).retry(run_id)
+    return "queued"
+
+
+async def change_each(
+    typed_ids: Sequence[str], screen: Screen, change: Callable[[Home, str], Awaitable[str]], *, as_json: bool
+) -> int:
     """Change each run, and print its status; one that can't be changed doesn't stop the others."""
     statuses: dict[str, str] = {}
     code = OK
-    for typed in args.run:
+    for typed in typed_ids:
         try:
             run_id = await resolve_run_id(typed)
             statuses[run_id] = await change(home_of_run(run_id), run_id)
         except TreadleError as error:
-            if len(args.run) == 1:
+            if len(typed_ids) == 1:
                 raise
             screen.tell(f"treadle: {error}", "red")
             code = FAILED
-    if args.json:
+    if as_json:
         screen.line(to_terminal_json(statuses))
     else:
         for run_id, status in statuses.items():
