@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from treadle.cli.commands.run_control import change_each, retry_run
+from treadle.cli.commands.run_control import change_each, queue_again
 from treadle.cli.exit_codes import OK
 from treadle.cli.run_store import existing_home
 from treadle.cli.runner import run_async
@@ -83,7 +83,7 @@ async def _change_dead(args: argparse.Namespace, screen: Screen) -> int:
         raise SettingsError("--queue goes with --all.")
     dead = await Runs(open_home()).dead_letters(args.queue) if args.all and existing_home() else []
     chosen = [each.run_id for each in dead] if args.all else args.run
-    return await change_each(chosen, screen, retry_run if args.action == "retry" else _remove, as_json=args.json)
+    return await change_each(chosen, screen, queue_again if args.action == "retry" else _remove, as_json=args.json)
 
 
 async def _remove(home: Home, run_id: str) -> str:

@@ -42,10 +42,10 @@ async def _cancel_runs(args: argparse.Namespace, screen: Screen) -> int:
 
 
 async def _retry_runs(args: argparse.Namespace, screen: Screen) -> int:
-    return await change_each(args.run, screen, retry_run, as_json=args.json)
+    return await change_each(args.run, screen, queue_again, as_json=args.json)
 
 
-async def retry_run(home: Home, run_id: str) -> str:
+async def queue_again(home: Home, run_id: str) -> str:
     """Queue a failed run again, and return its status."""
     await Runs(home).retry(run_id)
     return "queued"
