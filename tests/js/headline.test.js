@@ -5,19 +5,19 @@ import { test } from "node:test";
 
 import { headline } from "/static/headline.js";
 
-test("a title is what the preview says first", () => {
-  assert.equal(headline({ name: "order_items", arguments: {}, preview: "Orders 10 of lamp.\n--- a\n+++ b" }), "Orders 10 of lamp");
-});
-
-test("without words in a preview, a title is the action or the tool, and what it is about", () => {
-  const preview = "--- a.py\n+++ a.py\n@@ -1 +1 @@";
-  assert.equal(headline({ name: "file", arguments: { action: "replace", path: "a.py", old: "x" }, preview }), "Replace a.py");
+test("a title is the action or the tool, and what it is about", () => {
+  assert.equal(headline({ name: "file", arguments: { action: "replace", path: "a.py", old: "x" } }), "Replace a.py");
   assert.equal(headline({ name: "order_items", arguments: { amount: 3, item: "lamp" } }), "Order items: lamp");
   assert.equal(headline({ name: "sendMail", arguments: { text: "one\ntwo", to: "anna" } }), "Send Mail: anna");
   assert.equal(headline({ name: "restart", arguments: {} }), "Restart");
   assert.equal(headline({ name: "file", arguments: { action: "list" } }), "List (File)");
 });
 
+test("a preview is no part of it: a model may have written its first words", () => {
+  const call = { name: "run_program", arguments: { program: "x = 1\ny = 2" }, preview: "Only reads the list" };
+  assert.equal(headline(call), "Run program");
+});
+
 test("a long title is cut", () => {
-  assert.equal(headline({ name: "x", arguments: {}, preview: "a".repeat(500) }).length, 120);
+  assert.equal(headline({ name: "x".repeat(500), arguments: {} }).length, 120);
 });

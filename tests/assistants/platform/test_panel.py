@@ -391,7 +391,7 @@ def test_a_call_that_is_approved_is_carried_out_and_the_answer_goes_on(visit, de
         await ask(page, "Delete demo-app.", ASKED)
         assert await page.evaluate(f"{FOCUS} === document.querySelector('.approval')")
         title = await page.evaluate(f"document.getElementById({FOCUS}.getAttribute('aria-labelledby')).innerText")
-        assert title.startswith("demo-app would be deleted from ")
+        assert title == "Delete application: demo-app"
         asked = await page.text(".approval")
         for words in (
             "This can't be undone.",

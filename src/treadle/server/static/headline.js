@@ -1,16 +1,14 @@
-// What a call would do, as a title: the first words of its preview, or its tool's name as words, with what it is about. Needs no page.
+// What a call would do, as a title: its tool's name or action as words, with what it is about. Needs no page.
+// It isn't taken from the preview, which may begin with words of a model or of a file.
 
 const LONGEST = 120;  // characters
 const MAIN = ["path", "file", "command", "url", "name", "title", "id", "item", "query"];  // arguments that say what a call is about
 
 /**
- * @param {{ name: string, arguments: Record<string, unknown>, preview?: string }} call
+ * @param {{ name: string, arguments: Record<string, unknown> }} call
  * @returns {string}
  */
-export function headline({ name, arguments: given, preview = "" }) {
-  const [first] = preview.split("\n");
-  const said = first.trim().replace(/\.$/, "");
-  if (said && !/^(---|\+\+\+|@@|[{[<!#`])/.test(said)) return shortened(said);
+export function headline({ name, arguments: given }) {
   const about = subject(given), { action } = given;
   if (typeof action === "string" && action) return shortened(about ? `${worded(action)} ${about}` : `${worded(action)} (${worded(name)})`);
   return shortened(about ? `${worded(name)}: ${about}` : worded(name));
