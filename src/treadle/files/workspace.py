@@ -1,8 +1,8 @@
 """A folder that paths are opened beneath, never outside: not by `..`, an absolute path, a link, or a link swapped in meanwhile.
 
-Where the kernel can resolve a path beneath a folder it does, and links that stay inside are followed. Elsewhere each part of
-a path is opened by itself and no link is followed at all. A file is written beside the old one and takes its name, so that a
-hard link to the old content keeps it. For POSIX systems.
+The one guard against path traversal. Where the kernel can resolve a path beneath a folder it does, and links that stay inside are
+followed. Elsewhere each part of a path is opened by itself and no link is followed at all. A file is written beside the old one and
+takes its name, so that a hard link to the old content keeps it. For POSIX systems.
 """
 
 import os
