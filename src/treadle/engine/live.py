@@ -280,6 +280,8 @@ class LiveRun(JournaledRun):
     @property
     def system_prompt(self) -> str:
         """The instructions, and the context that was loaded for the run; the same bytes in every request."""
+        if not self.context_text:
+            return self.instructions
         return "\n\n".join(filter(None, (self.instructions, self.context_text)))
 
     # what waits
