@@ -159,6 +159,11 @@ def _connector_class() -> "type[TCPConnector]":
             else:
                 self.feed_data(complete)  # pyright: ignore[reportArgumentType]  # as far as an exchange reads them, they are the same
 
+        def resume_reading(self, resume_parser: bool = True) -> None:
+            # A stream asks for this after every piece of a body: without a pause, nothing is left that the parser could go on with.
+            if self._reading_paused:
+                super().resume_reading(resume_parser)
+
     class QuietConnector(TCPConnector):
         """Says nothing where a loop was dropped without being ended; the sockets close all the same."""
 

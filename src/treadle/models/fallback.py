@@ -4,7 +4,7 @@ A switch is announced with a `Notice`. Nothing is switched once a reply has begu
 """
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from copy import copy
 from functools import partial, reduce
 
@@ -211,5 +211,6 @@ class _GuardedReply:
 
     async def aclose(self) -> None:
         """Close the reply that is read."""
-        if isinstance(self._deltas, AsyncGenerator):
-            await self._deltas.aclose()
+        close = getattr(self._deltas, "aclose", None)
+        if close is not None:
+            await close()
