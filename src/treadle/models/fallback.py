@@ -184,7 +184,7 @@ class ToolFallbackModel:
 class _GuardedReply:
     """A reply with native calls, or another one if the server refuses tools; it does so before the first delta.
 
-    No generator: one more for each request and each delta costs as much as reading the reply.
+    No generator: that would be resumed for each delta, although only the first one matters here.
     """
 
     __slots__ = ("_begun", "_deltas", "_instead")
