@@ -1,11 +1,15 @@
 """Models with another one behind them: what is switched to, when, and that it is said."""
 
+import asyncio
+from contextlib import aclosing
+
 import pytest
 
-from treadle.core.errors import AllowanceSpent, MissingKey, ModelRefused, ModelUnavailable, ReplyBroken, SettingsError
+from treadle.core.errors import AllowanceSpent, MissingKey, ModelRefused, ModelUnavailable, ReplyBroken, SettingsError, ToolsRefused
 from treadle.core.requests import Notice, TextDelta, Traits
 from treadle.models.factory import ProviderConnection, make_model
-from treadle.models.fallback import FallbackModel
+from treadle.models.fallback import FallbackModel, ToolFallbackModel
+from treadle.models.repairs import repair_memory
 from treadle.models.scripted import Scripted
 from treadle.plugins.models import resolve_model
 from treadle.settings.calling_modes import enable_tool_calls
@@ -155,3 +159,45 @@ def test_without_tools_in_the_request_the_refusal_stays():
     with WireServer([refuse(400, "wired does not support tools")]) as server:
         _, error = hear(enable_tool_calls(model(server)), request())
     assert isinstance(error, ModelRefused)
+
+
+def tools_refused(*before):
+    return failing(ToolsRefused("no tools here.", status=400), *before)
+
+
+def test_a_refusal_after_a_notice_is_one_before_the_reply():
+    either = ToolFallbackModel(tools_refused(Notice("temperature isn't sent.")), lambda: Scripted("hello"))
+    deltas = ask(either, request(tools=(ADD,)))
+    assert text_in(deltas) == "hello"
+    assert notices(deltas) == [
+        "temperature isn't sent.",
+        "down:a takes no tools: calls are asked for in its text from now on.",
+    ]
+    assert repair_memory.forget("down:a")
+
+
+def test_a_refusal_of_tools_within_a_reply_switches_nothing():
+    heard, error = hear(ToolFallbackModel(tools_refused(TextDelta("well")), lambda: Scripted("hello")), request(tools=(ADD,)))
+    assert text_in(heard) == "well"
+    assert isinstance(error, ToolsRefused)
+
+
+def test_a_reply_that_is_left_early_is_closed():
+    closed = []
+
+    class Endless(Scripted):
+        async def reply(self, request):
+            try:
+                while True:
+                    yield TextDelta("on")
+            finally:
+                closed.append(True)
+
+    async def leave():
+        deltas = ToolFallbackModel(Endless(), lambda: Scripted("hello")).reply(request(tools=(ADD,)))
+        async with aclosing(deltas):
+            async for _ in deltas:
+                break
+        assert closed
+
+    asyncio.run(leave())

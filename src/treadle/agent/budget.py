@@ -6,7 +6,7 @@ known. A reply that isn't read to its end is estimated: it was requested and wri
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from time import time
 from typing import assert_never
 
@@ -176,8 +176,9 @@ class BudgetedModel:
             raise
         finally:
             bill.close()
-            if isinstance(deltas, AsyncGenerator):
-                await deltas.aclose()
+            close = getattr(deltas, "aclose", None)
+            if close is not None:
+                await close()
 
     async def check(self) -> None:
         """Raise where a budget is used up."""

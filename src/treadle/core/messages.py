@@ -116,7 +116,7 @@ def text_of(parts: Iterable[object]) -> str:
 
 def message_size(message: Message) -> int:
     """Return roughly how many characters a model has to read for this message."""
-    return sum([_part_size(part) for part in message.parts])
+    return sum(map(_part_size, message.parts))
 
 
 def _part_size(part: Part) -> int:
@@ -157,21 +157,18 @@ class History(Sequence[Message]):
     __slots__ = ("_length", "_shared")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._shared = _Shared()
-        self._length = 0
-        self._extend(messages)
-
-    def _extend(self, messages: Iterable[Message]) -> None:
-        self._shared.messages.extend(messages)
-        self._length = len(self._shared.messages)
+        self._shared = shared = _Shared()
+        shared.messages.extend(messages)
+        self._length = len(shared.messages)
 
     def plus(self, *messages: Message) -> "History":
         """Return this history with `messages` appended."""
-        if self._length != len(self._shared.messages):  # another history was already extended from here
+        shared = self._shared
+        if self._length != len(shared.messages):  # another history was already extended from here
             return History((*self, *messages))
+        shared.messages.extend(messages)
         longer = History.__new__(History)
-        longer._shared = self._shared
-        longer._extend(messages)
+        longer._shared, longer._length = shared, len(shared.messages)
         return longer
 
     def continues(self, other: "History") -> bool:

@@ -4,6 +4,7 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 """
 
 import asyncio
+from collections.abc import Awaitable
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -70,7 +71,7 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
         _report_changed_prefix(run, listener)
         try:
             with model_span(run, request) as span:
-                await _in_time(run, step, listener)
+                await _listen(run, step, listener)
                 span.replied(listener.ended)
         except _OutOfTime:
             listener.give_up()
@@ -111,13 +112,14 @@ class _OutOfTime(Exception):
     error_type = "timeout"  # by the conventions of OpenTelemetry
 
 
-async def _in_time(run: LiveRun, step: AskModel, listener: "Listener") -> None:
+def _listen(run: LiveRun, step: AskModel, listener: "Listener") -> Awaitable[None]:
     """Take the reply in, within what is left of the turn's seconds; the last answer may take its time."""
     limit = run.setup.terms.limits.seconds
-    if limit is None or step.last:
-        await listener.listen()
-        return
-    left = asyncio.timeout(max(limit - run.state.spent.seconds, 0.0))
+    return listener.listen() if limit is None or step.last else _in_time(limit - run.state.spent.seconds, listener)
+
+
+async def _in_time(seconds: float, listener: "Listener") -> None:
+    left = asyncio.timeout(max(seconds, 0.0))
     try:
         async with left:
             await listener.listen()
@@ -360,8 +362,9 @@ class Listener:
 
     def stop(self) -> None:
         """Nothing more will come: what isn't recorded yet stays unrecorded unless `close` is called."""
-        self._run.call_ids.difference_update(self._ids.values())  # calls that were never finished need none
-        self._ids = {}
+        if self._ids:
+            self._run.call_ids.difference_update(self._ids.values())  # calls that were never finished need none
+            self._ids = {}
         if self._flush is not None:
             self._flush.cancel()
             self._flush = None

@@ -132,7 +132,7 @@ class Catalog:
         return self._get(call.name).for_call(call.arguments)
 
     def _get(self, name: str) -> Tool:
-        found = self.find(name)
+        found = self.tools.get(name) or self._withheld.get(name)
         assert found is not None  # only calls of tools that are known are judged and run
         return found
 

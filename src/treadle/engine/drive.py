@@ -48,7 +48,8 @@ async def drive(run: LiveRun) -> None:
     resume_background(run)
     agent = run.state.agent
     try:
-        while not isinstance(step := decide(run.state, run.setup.terms, _find_exhausted_limit(run)), Idle):
+        # The limits of the tree apply to nested runs only; the root goes by its own.
+        while not isinstance(step := decide(run.state, run.setup.terms, "" if run.is_root else run.meter.squeezed()), Idle):
             if run.state.agent != agent:
                 await wait_background(run)  # its tools are those of the agent that hands off
                 return
@@ -68,16 +69,12 @@ async def drive(run: LiveRun) -> None:
         await run.anchor()
 
 
-def _find_exhausted_limit(run: LiveRun) -> str:
-    """Return the limit that the tree has exhausted. It only applies to nested runs; the root goes by its own limits."""
-    return "" if run.is_root else run.meter.squeezed()
-
-
 async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case for each kind of step
     match step:
         case AskModel():
             pending = run.state.steering
-            await run.pause(step)
+            if run.watched:
+                await run.pause(step)
             if run.state.steering == pending:  # else what came meanwhile may be delivered first
                 await ask_model(run, step)
         case Judge():

@@ -41,6 +41,7 @@ class JournaledRun:
         "differs_from_journal",
         "entries",
         "id",
+        "now",
         "redactor",
         "services",
         "state",
@@ -52,6 +53,7 @@ class JournaledRun:
     ) -> None:
         self.id = run_id
         self.services = services
+        self.now = services.clock  # the time, for entries
         self.user = user
         self.redactor = redactor or Redactor()
         self.state = RunState()
@@ -61,10 +63,6 @@ class JournaledRun:
         self._expire = expire
         self._journal = services.journal
         self._unsafe: list[Awaitable[Any]] = []
-
-    def now(self) -> float:
-        """Return the time, for entries."""
-        return self.services.clock()
 
     def replayed(self, entries: Iterable[Entry]) -> None:
         """Replay entries that are in the journal already."""

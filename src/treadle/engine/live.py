@@ -43,6 +43,7 @@ class LiveRun(JournaledRun):
     __slots__ = (
         "_bench",
         "_earlier_tools",
+        "_shown",
         "_tracing",
         "asking",
         "background",
@@ -105,6 +106,7 @@ class LiveRun(JournaledRun):
         self.checked_prefix: tuple[object, ...] = ()  # what the last request began with
         self._earlier_tools: dict[str, Tool] = {}  # of agents that handed the run off
         self._bench: JudgeContext | None = None
+        self._shown: tuple[Call, Call] | None = None  # a call, and as it is without its secrets
         self._tracing: OriginTracker | None = None
 
     # what happened
@@ -143,7 +145,10 @@ class LiveRun(JournaledRun):
 
     def shown_call(self, call: Call) -> Call:
         """Return a call with its secrets redacted."""
-        return Call(call.id, call.name, self.redactor.value(call.arguments))
+        shown = self._shown
+        if shown is None or shown[0] is not call:  # several events in a row are about the same call
+            shown = self._shown = call, Call(call.id, call.name, self.redactor.value(call.arguments))
+        return shown[1]
 
     def shown_verdict(self, verdict: Verdict) -> Verdict:
         """Return a verdict with its secrets redacted: its reason may quote a wrong value."""
@@ -161,7 +166,7 @@ class LiveRun(JournaledRun):
         self._earlier_tools |= self.base.tools
         self.setup, self.context_text = setup, ""
         self.redactor = _make_redactor(setup, self.caller)
-        self._bench = None
+        self._bench = self._shown = None
 
     def equip(self, catalog: Catalog) -> None:
         """Offer these tools from now on."""
@@ -280,6 +285,8 @@ class LiveRun(JournaledRun):
     @property
     def system_prompt(self) -> str:
         """The instructions, and the context that was loaded for the run; the same bytes in every request."""
+        if not self.context_text:
+            return self.instructions
         return "\n\n".join(filter(None, (self.instructions, self.context_text)))
 
     # what waits

@@ -150,6 +150,8 @@ def _redact(run: LiveRun, content: ToolContent) -> ToolContent:
     text = run.redactor.text(content.text)
     data = None if content.data is None else run.redactor.value(content.data)
     named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media]) if content.media else ()
+    if text is content.text and data is content.data and not named:
+        return content
     return replace(content, text=text, media=named, data=data)
 
 

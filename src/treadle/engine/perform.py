@@ -18,7 +18,7 @@ from treadle.core.entries import Called, Judged, Started
 from treadle.core.errors import ToolProblem
 from treadle.core.events import CallJudged, CallProgressed, CallRetried, CallStarted
 from treadle.core.media import attachment_of
-from treadle.core.tool import Tool
+from treadle.core.tool import RetryPolicy, Tool
 from treadle.engine.audit_records import audit_begin, audit_end
 from treadle.engine.call_results import record_result
 from treadle.engine.inline_approval import ask_person, preview_calls
@@ -133,13 +133,8 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
     """Run one call, from its start to its result."""
     assert state.call is not None  # only calls that were read are carried out
     call = state.call
-    if state.approved and (wrong := _check_approval(run, state, call)):
-        words = run.redactor.text(f"Not run: {wrong}")
-        record_result(run, state, call, CallOutcome(Result(call.id, call.name, words, "denied")), 0.0)
-        return
-    if run.catalog.find(call.name) is None:  # chosen for the run before it was resumed, and no more
-        gone = Result(call.id, call.name, f"Not run: {TOOL_GONE}", "unknown_tool")
-        record_result(run, state, call, CallOutcome(gone), 0.0)
+    if (refusal := _refuse_call(run, state, call)) is not None:
+        record_result(run, state, call, CallOutcome(refusal), 0.0)
         return
     tool = run.catalog.tool_for(call)
     if tool.background and not state.within:
@@ -149,7 +144,10 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
     run.began[call.id] = run.now()
     while True:
         attempt += 1
-        context = await _begin_attempt(run, state, tool, call, attempt)
+        key = state.key or f"{run.id}:{call.id}"
+        if tool.effect != "read":
+            await _record_start(run, state, call, key, attempt)
+        context = _begin_attempt(run, state, tool, call, key, attempt)
         left = None if timeout is None else max(timeout - (perf_counter() - began), 0.0)
         try:
             with call_span(run, call) as span:
@@ -165,7 +163,7 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
                 del run.began[call.id]
                 return
         left = None if timeout is None else timeout - (perf_counter() - began)
-        if not await _wait_for_next_try(run, came, attempt, left):
+        if came.retries is None or not await _wait_for_next_try(run, came, came.retries, attempt, left):
             break
     del run.began[call.id]
     came = _with_event_trust(run, state, came)
@@ -257,13 +255,15 @@ async def await_background(run: LiveRun) -> bool:
     return any(call.waits for call in run.state.background)
 
 
-async def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call, attempt: int) -> RunContext[Any]:
-    """Record that a try begins, and return its context. What the tool calls itself is replayed from the journal."""
-    key = state.key or f"{run.id}:{call.id}"
-    if tool.effect != "read":
-        audit_begin(run, state, call)  # the audit comes first here, too
-        run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
-        await run.flush()
+async def _record_start(run: LiveRun, state: CallState, call: Call, key: str, attempt: int) -> None:
+    """Record that a try with an effect begins. It is safe on disk when this returns."""
+    audit_begin(run, state, call)  # the audit comes first here, too
+    run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
+    await run.flush()
+
+
+def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call, key: str, attempt: int) -> RunContext[Any]:
+    """Report that a try begins, and return its context. What the tool calls itself is replayed from the journal."""
     if run.watched and (tool.effect != "read" or attempt == state.attempts + 1):  # what a reader of the journal sees, too
         run.emit(CallStarted(run_id=run.id, call=run.shown_call(call), at=run.now()))
     run.inner_counts.pop(call.id, None)
@@ -278,11 +278,9 @@ async def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call,
     )
 
 
-async def _wait_for_next_try(run: LiveRun, came: CallOutcome, attempt: int, left: float | None) -> bool:
+async def _wait_for_next_try(run: LiveRun, came: CallOutcome, retries: RetryPolicy, attempt: int, left: float | None) -> bool:
     """Return whether a call that raised is tried again, after the delay before that; not where the delay outlasts its time."""
-    if came.retries is None:
-        return False
-    wait = retry_delay(attempt, came.retries.seconds, None, run.services.chance())
+    wait = retry_delay(attempt, retries.seconds, None, run.services.chance())
     if wait is None or (left is not None and wait >= left):
         return False
     if run.watched:
@@ -290,6 +288,15 @@ async def _wait_for_next_try(run: LiveRun, came: CallOutcome, attempt: int, left
         run.emit(CallRetried(run_id=run.id, call_id=came.result.call_id, attempt=attempt, wait=wait, reason=reason))
     await asyncio.sleep(wait)
     return True
+
+
+def _refuse_call(run: LiveRun, state: CallState, call: Call) -> Result | None:
+    """Return the result of a call that can't run: its approval is invalid, or its tool is gone."""
+    if state.approved and (wrong := _check_approval(run, state, call)):
+        return Result(call.id, call.name, run.redactor.text(f"Not run: {wrong}"), "denied")
+    if run.catalog.find(call.name) is None:  # chosen for the run before it was resumed, and no more
+        return Result(call.id, call.name, f"Not run: {TOOL_GONE}", "unknown_tool")
+    return None
 
 
 def _check_approval(run: LiveRun, state: CallState, call: Call) -> str:

@@ -101,7 +101,8 @@ def start_telemetry() -> None:
 
 def _load_api() -> Any:
     """Return the tracing API, if a provider of spans or metrics is set."""
-    start_telemetry()
+    if not _Environment.is_read:
+        _read_environment()
     api = sys.modules.get("opentelemetry.trace")
     if api is None or (type(api.get_tracer_provider()).__name__ == "ProxyTracerProvider" and _meter_provider() is None):
         return None

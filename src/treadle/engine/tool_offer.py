@@ -32,14 +32,15 @@ async def prepare_tools(run: LiveRun) -> None:
 
 def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dict[str, Any] | None]:
     """Return the tools for one request, in a stable order, and the schema of the answer if the model's server takes one."""
+    state = run.state
     names = [] if step.last else list(_visible_names(run))
-    if run.state.keeps and not step.last:
+    if state.keeps and not step.last:
         names.append("read_result")
-    if is_compacted(run.state.history) and names:
+    if names and is_compacted(state.history):
         names.append("search_conversation")
-    if run.state.background and not step.last:
+    if state.inner and state.background and not step.last:
         names.append("background_result")
-    if run.state.partial is not None and names:
+    if names and state.partial is not None:
         names.append("continue_call")
     shape = output_schema(run, has_tools=bool(names))
     output = run.setup.output
@@ -50,10 +51,11 @@ def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dic
 
 def output_schema(run: LiveRun, *, has_tools: bool) -> dict[str, Any] | None:
     """Return the schema that is sent to the model's server; None where there is none, or the answer has to be a call."""
-    output, structured = run.setup.output, run.setup.model.traits.structured_output
-    if output is None or structured == "no" or (has_tools and structured == "without_tools"):
+    output = run.setup.output
+    if output is None:
         return None
-    return output.shape
+    structured = run.setup.model.traits.structured_output
+    return None if structured == "no" or (has_tools and structured == "without_tools") else output.shape
 
 
 def _visible_names(run: LiveRun) -> Iterable[str]:

@@ -35,11 +35,9 @@ def collect_texts(value: Any, extra: ExtraNames) -> tuple[list[str], bool]:
         each = left.pop()
         if isinstance(each, str):
             texts.append(each)
-        elif type(each) in _TEXTLESS:
-            continue
         elif isinstance(each, dict):
             pairs = cast("dict[Any, Any]", each)
-            left += pairs.values()
+            left += [inner for inner in pairs.values() if type(inner) not in _TEXTLESS]
             is_named = is_named or ("value" in pairs and ("name" in pairs or "key" in pairs))
             if OWN_NAMES.issuperset(pairs) and not extra:
                 continue
@@ -47,7 +45,7 @@ def collect_texts(value: Any, extra: ExtraNames) -> tuple[list[str], bool]:
             is_named = is_named or any(classify_name(str(name), extra).kind for name in names)
             texts += [name for name in names if isinstance(name, str) and len(name) >= MIN_KEY_LENGTH]
         elif isinstance(each, list | tuple):
-            items = cast("list[Any]", each)
+            items = [item for item in cast("list[Any]", each) if type(item) not in _TEXTLESS]
             is_named = is_named or any(isinstance(item, str) and item.startswith("-") for item in items)
             left += items
     return texts, is_named

@@ -28,10 +28,14 @@ class CompleteBody:
     def __init__(self, body: bytes) -> None:
         self._body = body
 
-    async def readany(self) -> bytes:
+    def take(self) -> bytes:
         """Return the body; empty once it was read."""
         body, self._body = self._body, b""
         return body
+
+    async def readany(self) -> bytes:
+        """Return the body as a stream does."""
+        return self.take()
 
     def at_eof(self) -> bool:
         """Return whether there is nothing left to read."""

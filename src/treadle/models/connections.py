@@ -11,12 +11,12 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from treadle.core.errors import ModelError
-from treadle.models.complete_response import read_complete_response
+from treadle.models.complete_response import CompleteBody, CompleteHead, read_complete_response
 from treadle.models.server_errors import ServerIdentity, broken_reply_error, no_answer_error, unreachable_error
 
 if TYPE_CHECKING:
@@ -157,7 +157,12 @@ def _connector_class() -> "type[TCPConnector]":
             if complete is None:
                 super().data_received(data)
             else:
-                self.feed_data(cast("tuple[RawResponseMessage, StreamReader]", complete))
+                self.feed_data(complete)  # pyright: ignore[reportArgumentType]  # as far as an exchange reads them, they are the same
+
+        def resume_reading(self, resume_parser: bool = True) -> None:
+            # A stream asks for this after every piece of a body: without a pause, nothing is left that the parser could go on with.
+            if self._reading_paused:
+                super().resume_reading(resume_parser)
 
     class QuietConnector(TCPConnector):
         """Says nothing where a loop was dropped without being ended; the sockets close all the same."""
@@ -221,12 +226,13 @@ class ServerRoute:
 
     def leads(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Return whether the route can be used from this loop."""
-        return self.hub.loop is loop and not self.hub.connector.closed
+        return _pools.get(loop) is self.hub
 
 
 def _is_alive(connection: "Connection") -> bool:
     protocol = connection.protocol
-    return protocol is not None and protocol.is_connected() and not protocol.should_close
+    transport = None if protocol is None else protocol.transport
+    return protocol is not None and transport is not None and not transport.is_closing() and not protocol.should_close
 
 
 async def find_route(address: str, timeouts: Timeouts) -> ServerRoute:
@@ -297,8 +303,8 @@ class HttpExchange:
         route: ServerRoute,
         wait: ReadTimer,
         connection: "Connection",
-        head: "RawResponseMessage",
-        payload: "StreamReader",
+        head: "RawResponseMessage | CompleteHead",
+        payload: "StreamReader | CompleteBody",
     ) -> None:
         self._server = server
         self._route = route
@@ -323,6 +329,8 @@ class HttpExchange:
 
     async def rest(self, most: int | None = None) -> bytes:
         """Return the rest of the body, or about the first `most` bytes of it."""
+        if isinstance(self._payload, CompleteBody):  # there is nothing to wait for
+            return self._payload.take()
         body = await self.some()
         pieces, size = [body], len(body)
         while not self._payload.at_eof() and (most is None or size < most) and (piece := await self.some()):
@@ -344,7 +352,8 @@ class HttpExchange:
         if connection is None:
             return
         self._route.hub.unwatch(self._wait)
-        if self._payload.at_eof() and _is_alive(connection):
+        # After a response that was there at once, the connection is fit; whether it still is, `take` looks.
+        if self._payload.at_eof() and (isinstance(self._payload, CompleteBody) or _is_alive(connection)):
             self._route.keep(connection)
         else:
             _abort(connection)

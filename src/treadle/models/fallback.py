@@ -4,9 +4,9 @@ A switch is announced with a `Notice`. Nothing is switched once a reply has begu
 """
 
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from copy import copy
-from functools import reduce
+from functools import partial, reduce
 
 from msgspec.structs import replace
 
@@ -165,19 +165,52 @@ class ToolFallbackModel:
         """The traits of the calling method in use."""
         return (self._prompted or self._native).traits
 
-    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+    def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply, with native calls or calls in text, as the server supports them."""
-        if self._prompted is None:
-            try:
-                async for delta in self._native.reply(request):
-                    yield delta
-            except ToolsRefused:
-                if not request.tools:
-                    raise
-                self._prompted = self._make()
-                repair_memory.add(self.name, self._address, IN_TEXT)
-                yield Notice(f"{self.name} takes no tools: calls are asked for in its text from now on.")
-            else:
-                return
-        async for delta in self._prompted.reply(request):
+        if self._prompted is not None:
+            return self._prompted.reply(request)
+        native = self._native.reply(request)
+        return _GuardedReply(native, partial(self._reply_in_text, request)) if request.tools else native
+
+    async def _reply_in_text(self, request: Request) -> AsyncIterator[Delta]:
+        """Stream the reply to a request whose tools were refused."""
+        prompted = self._prompted = self._make()
+        repair_memory.add(self.name, self._address, IN_TEXT)
+        yield Notice(f"{self.name} takes no tools: calls are asked for in its text from now on.")
+        async for delta in prompted.reply(request):
             yield delta
+
+
+class _GuardedReply:
+    """A reply with native calls, or another one if the server refuses tools; it does so before the first delta.
+
+    No generator: that would be resumed for each delta, although only the first one matters here.
+    """
+
+    __slots__ = ("_begun", "_deltas", "_instead")
+
+    def __init__(self, native: AsyncIterator[Delta], instead: Callable[[], AsyncIterator[Delta]]) -> None:
+        self._deltas = native
+        self._instead = instead
+        self._begun = False
+
+    def __aiter__(self) -> "_GuardedReply":
+        return self
+
+    def __anext__(self) -> Awaitable[Delta]:
+        return self._deltas.__anext__() if self._begun else self._begin()
+
+    async def _begin(self) -> Delta:
+        try:
+            delta = await self._deltas.__anext__()
+        except ToolsRefused:
+            self._begun, self._deltas = True, self._instead()
+            return await self._deltas.__anext__()
+        self._begun = not isinstance(delta, Notice)  # a repair of the request may come before it
+        return delta
+
+    async def aclose(self) -> None:
+        """Close the reply that is read."""
+        close = getattr(self._deltas, "aclose", None)
+        if close is not None:
+            await close()

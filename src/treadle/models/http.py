@@ -60,7 +60,7 @@ class ReplyReader(Protocol):
         """Return the deltas in some payloads of a stream."""
         ...
 
-    def whole(self, body: bytes) -> Iterator[Delta]:
+    def whole(self, body: bytes) -> Iterable[Delta]:
         """Return the deltas of a reply that wasn't streamed."""
         ...
 
@@ -120,7 +120,8 @@ class ModelEndpoint:
         }
         self._route: ServerRoute | None = None
         self._heads: dict[tuple[str, str], bytes] = {}
-        self._parts = _check_address(server.address)
+        parts = _check_address(server.address)
+        self._netloc, self._base_path, self._query = parts.netloc, parts.path.rstrip("/"), parts.query
         self._head("", "", "", {})  # says now if a header can't be sent
 
     async def reply(
@@ -199,7 +200,10 @@ class ModelEndpoint:
         route = self._route
         if route is None or not route.leads(asyncio.get_running_loop()):
             route = self._route = await find_route(self._server.address, self._timeouts)
-        head = await self._build_request_head(path, body, headers, route)
+        if headers or self._authorize is not None:
+            head = await self._build_own_head(path, body, headers, route)
+        else:
+            head = self._get_common_head(path, route)
         answer = await send_request(route, self._server, b"%b%d\r\n\r\n" % (head, len(body)), body)
         if 200 <= answer.status < 300:
             if not is_html_page(answer.headers):
@@ -214,12 +218,14 @@ class ModelEndpoint:
             answer.leave()
         raise error_from_response(self._server, answer.status, answer.headers, said)
 
-    async def _build_request_head(self, path: str, body: bytes, headers: Mapping[str, str], route: ServerRoute) -> bytes:
-        """Return everything before the length of the body. Cached per path, unless this request has headers of its own."""
+    async def _build_own_head(self, path: str, body: bytes, headers: Mapping[str, str], route: ServerRoute) -> bytes:
+        """Return everything before the length of the body, for a request that has headers of its own."""
+        own: Mapping[str, str] = await self._authorize(self._request_target(path), body) if self._authorize is not None else {}
+        return self._head(path, route.prefix, route.proxy_authorization, {**_lowercase_names(headers), **own})
+
+    def _get_common_head(self, path: str, route: ServerRoute) -> bytes:
+        """Return everything before the length of the body. Cached per path."""
         key = path, route.prefix
-        if headers or self._authorize is not None:
-            own: Mapping[str, str] = await self._authorize(self._request_target(path), body) if self._authorize is not None else {}
-            return self._head(path, route.prefix, route.proxy_authorization, {**_lowercase_names(headers), **own})
         head = self._heads.get(key)
         if head is None:
             head = self._heads[key] = self._head(path, route.prefix, route.proxy_authorization, {})
@@ -227,18 +233,20 @@ class ModelEndpoint:
 
     def _request_target(self, path: str) -> str:
         """Return the path and query of the request."""
-        query = self._parts.query
-        joint = "&" if "?" in path else "?"
-        return f"{self._parts.path.rstrip('/')}{path}{joint + query if query else ''}"
+        if not self._query:
+            return self._base_path + path
+        return f"{self._base_path}{path}{'&' if '?' in path else '?'}{self._query}"
 
     def _head(self, path: str, prefix: str, proxy_authorization: str, headers: Mapping[str, str]) -> bytes:
-        lines = [f"POST {prefix}{self._request_target(path)} HTTP/1.1", f"host: {self._parts.netloc}"]
+        lines = [f"POST {prefix}{self._request_target(path)} HTTP/1.1", f"host: {self._netloc}"]
         if proxy_authorization:
             lines.append(f"proxy-authorization: {proxy_authorization}")
         lines += [f"{name}: {value}" for name, value in {**self._headers, **headers}.items()]
-        if any("\r" in line or "\n" in line for line in lines) or not all(line.isascii() for line in lines):
+        lines.append("content-length: ")
+        head, ends = "\r\n".join(lines), len(lines) - 1
+        if not head.isascii() or head.count("\r") != ends or head.count("\n") != ends:
             raise SettingsError(f"A header for {self._server.model} has a character that can't be sent; is the key whole?")
-        return "\r\n".join([*lines, "content-length: "]).encode()
+        return head.encode()
 
 
 def find_repair(refusal: ModelRefused, sent: bytes) -> Repair | None:

@@ -79,7 +79,8 @@ class RepairMemory:
 
     def of(self, model: str, address: str) -> tuple[Repair, ...]:
         """Return the known repairs for a model."""
-        return self.all().get(_memory_key(model, address), ())
+        known = self.all() if self._known is None else self._known
+        return known.get(_memory_key(model, address), ()) if known else ()
 
     def add(self, model: str, address: str, repair: Repair) -> None:
         """Remember another repair."""

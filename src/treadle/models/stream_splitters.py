@@ -3,7 +3,8 @@
 Pure: pieces in, complete payloads out, in time linear in the length of the stream. The wires interpret the payloads.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from struct import Struct, error
 from zlib import crc32
 
@@ -196,7 +197,7 @@ def _read_length(prelude: bytes) -> int:
 
 def _decode_frame(frame: bytes) -> bytes:
     end = _PRELUDE.size + _PRELUDE.unpack_from(frame)[1]
-    headers = dict(_read_headers(frame[_PRELUDE.size : end]))
+    headers = _read_known_headers(frame[_PRELUDE.size : end])
     payload = frame[end : -_CHECKSUM.size] or b"{}"
     match headers.get(":message-type"):
         case "exception":
@@ -206,6 +207,11 @@ def _decode_frame(frame: bytes) -> bytes:
             return b'{"error":%b}' % encode(told)
         case _:
             return b"{%b:%b}" % (encode(headers.get(":event-type", "")), payload)
+
+
+@lru_cache(32)  # a stream has a few kinds of events, and each of them always the same headers
+def _read_known_headers(data: bytes) -> Mapping[str, str]:
+    return dict(_read_headers(data))
 
 
 def _read_headers(data: bytes) -> Iterator[tuple[str, str]]:

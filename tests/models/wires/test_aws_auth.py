@@ -150,6 +150,14 @@ def test_a_signer_goes_with_the_day():
     assert fresh.sign("/", b"", second)["authorization"] == two
 
 
+def test_what_a_signer_keeps_of_one_target_is_not_used_for_another():
+    credentials, at = AwsCredentials("AKID", "secret", "token"), datetime(2026, 1, 1, tzinfo=UTC)
+    signer = AwsSigner(credentials, host="h", region="r", service="bedrock")
+    for target, body in (("/model/x/converse", b"1"), ("/model/x/converse-stream?a=b", b"2"), ("/model/x/converse", b"3")):
+        fresh = AwsSigner(credentials, host="h", region="r", service="bedrock")
+        assert signer.sign(target, body, at) == fresh.sign(target, body, at)
+
+
 def test_a_signature_is_of_the_moment_it_is_asked_for():
     signer = AwsSigner(AwsCredentials("AKID", "secret", "token"), host="h", region="r", service="bedrock")
     before = datetime.now(UTC).replace(microsecond=0)

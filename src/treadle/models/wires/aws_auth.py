@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from configparser import Error, RawConfigParser
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -89,7 +90,7 @@ def _read_section(path: Path, section: str) -> Mapping[str, str]:
 class AwsSigner:
     """Signs the POST requests of one host for one service and region. Called for each request, as an endpoint's `authorize`."""
 
-    __slots__ = ("_credentials", "_host", "_key", "_region", "_service")
+    __slots__ = ("_credentials", "_forms", "_host", "_key", "_region", "_service")
 
     def __init__(self, credentials: AwsCredentials, *, host: str, region: str, service: str) -> None:
         self._credentials = credentials
@@ -97,6 +98,7 @@ class AwsSigner:
         self._region = region
         self._service = service
         self._key = "", b""  # of a day
+        self._forms: dict[str, _CanonicalForm] = {}  # by target: an endpoint has one or two
 
     async def __call__(self, target: str, body: bytes) -> dict[str, str]:
         """Return the headers that authorize this request now."""
@@ -105,16 +107,16 @@ class AwsSigner:
     def sign(self, target: str, body: bytes, at: datetime) -> dict[str, str]:
         """Return the headers that authorize a request for `target` (its path and query, as they are sent) at this time."""
         stamp = at.strftime("%Y%m%dT%H%M%SZ")
-        headers = {"content-type": _CONTENT_TYPE, "host": self._host, "x-amz-date": stamp}
-        if self._credentials.session_token:
-            headers["x-amz-security-token"] = self._credentials.session_token
-        names = ";".join(headers)  # in alphabetical order, as both lists have to be
+        form = self._forms.get(target)
+        if form is None:
+            form = self._forms[target] = _CanonicalForm.of(target, self._host, self._credentials.session_token)
         scope = f"{stamp[:8]}/{self._region}/{self._service}/aws4_request"
-        request = hashlib.sha256(_build_canonical_request(target, headers, names, body).encode()).hexdigest()
+        canonical = f"{form.before_date}{stamp}{form.after_date}{hashlib.sha256(body).hexdigest()}"
+        request = hashlib.sha256(canonical.encode()).hexdigest()
         signature = _hmac(self._signing_key(stamp[:8]), f"{_ALGORITHM}\n{stamp}\n{scope}\n{request}").hex()
         credential = f"{self._credentials.access_key_id}/{scope}"
-        del headers["host"]  # the endpoint writes it
-        return {**headers, "authorization": f"{_ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature={signature}"}
+        authorization = f"{_ALGORITHM} Credential={credential}, SignedHeaders={form.names}, Signature={signature}"
+        return {**form.sent, "x-amz-date": stamp, "authorization": authorization}
 
     def _signing_key(self, day: str) -> bytes:
         if self._key[0] != day:
@@ -125,12 +127,30 @@ class AwsSigner:
         return self._key[1]
 
 
-def _build_canonical_request(target: str, headers: Mapping[str, str], names: str, body: bytes) -> str:
-    path, _, query = target.partition("?")
-    lines = [f"{name}:{' '.join(value.split())}\n" for name, value in headers.items()]
-    return "\n".join(
-        ["POST", _canonicalize_path(path), _canonicalize_query(query), "".join(lines), names, hashlib.sha256(body).hexdigest()]
-    )
+class _CanonicalForm(Struct, frozen=True):
+    """What is signed of every request for a target, around its date and before the digest of its body."""
+
+    names: str  # of the signed headers
+    sent: dict[str, str]  # those that the endpoint doesn't write
+    before_date: str
+    after_date: str
+
+    @classmethod
+    def of(cls, target: str, host: str, token: str) -> Self:
+        """Return the form of the requests for a target; names are in alphabetical order, as both lists have to be."""
+        path, _, query = target.partition("?")
+        fields = {
+            "content-type": _CONTENT_TYPE,
+            "host": host,
+            "x-amz-date": "",
+            **({"x-amz-security-token": token} if token else {}),
+        }
+        names = ";".join(fields)
+        lines = "".join([f"{name}:{' '.join(value.split())}\n" for name, value in fields.items()])
+        before, dated, after = lines.partition("x-amz-date:")
+        before = "\n".join(["POST", _canonicalize_path(path), _canonicalize_query(query), before + dated])
+        sent = {name: value for name, value in fields.items() if value and name != "host"}
+        return cls(names, sent, before, f"{after}\n{names}\n")
 
 
 def _canonicalize_path(path: str) -> str:

@@ -35,6 +35,7 @@ _TRAITS = Traits()
 MODALITIES = frozenset(("image", "document"))  # results take no recordings
 _CACHE_POINT = b'{"cachePoint":{"type":"default"}}'
 _MAX_ID = 64  # of a call; names of tools have the same limit
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # an id or a name that can be sent as it is
 
 # Fields of the request body. Other fields in `Options.extra` are parameters of the model itself.
 _OWN_FIELDS = "additionalModelRequestFields"
@@ -331,7 +332,7 @@ def _encode_result(family: BedrockFamily, result: Result, blobs: MediaLoader | N
 
 def _clean_id(call_id: str) -> str:
     """Return a valid `toolUseId`. Other providers' ids may have other characters or be longer; a digest keeps them distinct."""
-    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
+    if _PLAIN.fullmatch(call_id):
         return call_id
     digest = sha256(call_id.encode()).hexdigest()[:16]
     return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', call_id)[: _MAX_ID - len(digest) - 1]}_{digest}"
@@ -339,4 +340,4 @@ def _clean_id(call_id: str) -> str:
 
 def _clean_name(name: str) -> str:
     """Return a valid tool name: a model may have called a tool that doesn't exist, by any name."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_MAX_ID] or "unknown"
+    return name if _PLAIN.fullmatch(name) else re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_MAX_ID] or "unknown"

@@ -248,7 +248,8 @@ class ChatEncoder:
             case "model":
                 return self._encode_reply(message)
             case "tools":
-                return b",".join(filter(None, (self._encode_results(message), encode_result_media(message, blobs))))
+                results, media = self._encode_results(message), encode_result_media(message, blobs)
+                return b"%b,%b" % (results, media) if results and media else results or media
             case _:
                 assert_never(message.role)
 
@@ -425,20 +426,22 @@ class ChatReply:
             elif text:
                 yield TextDelta(text)
 
-    def whole(self, body: bytes) -> Iterator[Delta]:
+    def whole(self, body: bytes) -> list[Delta]:
         """Return the deltas of a reply that wasn't streamed."""
         chunk = self._chunk(body)
         if not chunk.choices:
             raise unreadable_reply_error(self._server, body)
         self.ended = True
         choice = chunk.choices[0]
+        deltas: list[Delta] = []
         if choice.message is not None:
             calls, choice.message.tool_calls = choice.message.tool_calls or (), None
-            yield from self._heard(chunk)
-            yield from self._details.take()
+            deltas += self._heard(chunk)
+            deltas += self._details.take()
             for piece in calls:
-                yield from self._read_complete_call(piece)
-        yield from self.end()
+                deltas += self._read_complete_call(piece)
+        deltas += self.end()
+        return deltas
 
     def end(self) -> Iterator[Delta]:
         """Return the deltas left at the end of the stream."""
