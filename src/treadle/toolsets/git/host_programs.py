@@ -83,12 +83,12 @@ class HostPrograms:
 
     async def identity(self, git_here: SandboxedGit | None = None) -> Identity:
         """Return the user's identity: from the repository's settings, of which only these two are read, else from their own."""
-        if git_here is not None:
-            if here := _parse_identity(await git_here.tried("config", "--local", *_IDENTITY)):
-                return here
+        here = None if git_here is None else _parse_identity(await git_here.tried("config", "--local", *_IDENTITY))
+        if here is not None:
+            return here
         git = self.program("git")
         own = await self.run(git, "config", "--global", *_IDENTITY, cwd=Path("/"), seconds=10) if git else None
-        return (own and _parse_identity(own)) or TREADLE
+        return (None if own is None else _parse_identity(own)) or TREADLE
 
     def _is_outside_workspace(self, path: str) -> bool:
         return Path(path).is_absolute() and not is_within(Path(path).resolve(), self._workspace)
