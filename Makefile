@@ -67,7 +67,9 @@ pure: $(READY)  ## the pure layers, which their own tests cover to the last bran
 	$(BIN)/coverage report
 
 explore: $(READY)  ## the same properties with cases that no run has tried before
-	TREADLE_PROPERTIES=explore $(BIN)/pytest -n 2 $(PURE:%=tests/%) tests/server/test_openapi.py tests/toolsets/openapi/test_published.py
+	TREADLE_PROPERTIES=explore $(BIN)/pytest -n 2 $(PURE:%=tests/%) tests/server/test_openapi.py tests/toolsets/openapi/test_published.py \
+	  tests/behaviour/test_secrets.py tests/assistants/coding/test_escapes.py tests/assistants/coding/test_patches.py tests/checkpoints \
+	  tests/sandbox/test_runner.py tests/models/wires
 
 rest: $(READY) $(PROJECTS) browser  ## everything else, over real sockets, files, processes and in a browser
 	$(BIN)/pytest -n 4 --dist worksteal $(PURE:%=--ignore=tests/%)  # most of the time they wait for something

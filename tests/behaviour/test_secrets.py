@@ -20,6 +20,7 @@ import wire
 from cli.forkserver import ran
 from guard.credentials import Maker
 from guard.planted import BY_LOOKS
+from properties import EXPLORE
 from server.running import Serving, assistant, host
 from treadle import Agent, FunctionToolset, Limits, ResultOptions, RunContext, ToolProblem, allow, ask, open_home, tool
 from treadle.cli.ui.report import result_to_json
@@ -152,7 +153,9 @@ def log(caplog):
 
 
 def test_tool_prints_secrets__of_every_format_in_every_place(tmp_path, log):
-    asked = [ScriptedCall(each.__name__, {"number": number}) for number in range(len(PLANTED)) for each in RETURNING]
+    pairs = [(number, place) for number in range(len(PLANTED)) for place in range(len(RETURNING))]
+    tried = [pair for pair in pairs if EXPLORE or sum(pair) % 2 == 0]  # half of the formats in each place; all in `make explore`
+    asked = [ScriptedCall(RETURNING[place].__name__, {"number": number}) for number, place in tried]
     rounds = [ScriptedReply(calls=tuple(asked[start : start + 60])) for start in range(0, len(asked), 60)]
     events = []
     home = open_home(tmp_path)

@@ -636,7 +636,7 @@ def make(folder, files):
             path.chmod(0o755 if file[0] else 0o644)
 
 
-@examples(25)
+@examples(10)
 @given(states=st.lists(STATES, min_size=2, max_size=3))
 def test_whatever_was_there_comes_back_as_it_was(tmp_path_factory, states):
     place = tmp_path_factory.mktemp("any")

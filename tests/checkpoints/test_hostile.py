@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from properties import EXPLORE
 from treadle.checkpoints import Checkpoints, CheckpointsError, CheckpointsMissing, NotRestored
 from treadle.checkpoints.git_runner import find_git
 
@@ -204,7 +205,7 @@ def test_links_swapped_in_at_any_moment_lead_nowhere(checkpoints, outside):
     swapper = threading.Thread(target=swap)
     swapper.start()
     try:
-        for number in range(60):
+        for number in range(60 if EXPLORE else 20):
             with suppress(OSError):
                 change(folder / "sub", f"changed {number}")
             with suppress(CheckpointsError):

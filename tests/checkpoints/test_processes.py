@@ -57,7 +57,7 @@ def test_a_process_that_is_killed_at_any_instant_spoils_nothing(folder, tmp_path
     chance, store = random.Random(7), tmp_path / "store"
     checkpoints = Checkpoints(folder, store)
     kept = {}
-    for number in range(int(os.environ.get("TREADLE_KILLS", "10"))):  # make faults kills more of them
+    for number in range(int(os.environ.get("TREADLE_KILLS", "4"))):  # make faults kills more of them
         child = start(folder, store, f"n{number % 3}", 1_000)
         with suppress(subprocess.TimeoutExpired):
             child.wait(chance.uniform(0.0, 0.12))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import lite_pytest
 from assistants.coding.stage import git, needs_git
 from cli.running import InProcess
 from providers.oracles import is_installed
@@ -196,6 +197,7 @@ def test_a_command_finishes_its_sample_task(
     if not is_installed(server.needs):
         pytest.skip(f"{server.needs} isn't installed, so this case's requests can't be checked")
     typed = InProcess(tmp_path, monkeypatch, capsys)
+    monkeypatch.setenv("VIRTUAL_ENV", lite_pytest.environment())
     with sample.prepare(tmp_path) as environment, asked(server, sample) as (session, address):
         typed.set(**environment, **address)
         ran = typed(*sample.words, "-m", f"{server.provider}:{server.model}")

@@ -3,12 +3,20 @@
 import asyncio
 from pathlib import Path
 
+import pytest
 from bench.repair.__main__ import RepairOutcome, format_page, measure
 from bench.repair.tasks import RepairTask, make_tasks, run_tests
 
 from assistants.coding.stage import needs_git
 from treadle.core.requests import Request, Traits
 from treadle.models.scripted import Scripted
+
+
+@pytest.fixture(autouse=True)
+def without_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out our own plug-ins, which take longer to start than these tests."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
 
 SMALL = Traits(native_calls=False)
 RIGHT = """\

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from assistants.coding.stage import MENDED, carried_out, git, needs_git, patch_in, project
@@ -51,6 +52,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 @needs_git
+@pytest.mark.usefixtures("real_pytest")
 def test_what_is_built_is_verified_by_a_test_that_failed_first(tmp_path: Path) -> None:
     folder = shop(tmp_path)
     passes = "from shop import price\n\n\ndef test_price_again():\n    assert price(1) == 3\n"

@@ -144,6 +144,7 @@ def test_with_a_test_that_fails_without_the_change_it_is_verified(tmp_path: Path
     assert job.output["files"] == ["shop.py", "test_ten.py"]
 
 
+@pytest.mark.usefixtures("real_pytest")
 def test_a_small_model_fixes_a_package_with_a_src_folder_from_a_symptom_alone(tmp_path: Path) -> None:
     settings = {"pyproject.toml": '[project]\nname = "minitoml"\n[tool.pytest.ini_options]\npythonpath = ["src"]\n'}
     path, right, wrong = (

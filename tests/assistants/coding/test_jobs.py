@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from assistants.coding.stage import (
     MENDED,
     SHOP,
@@ -24,6 +26,7 @@ pytestmark = needs_git
 SMALL = Traits(native_calls=False)
 
 
+@pytest.mark.usefixtures("real_pytest")
 def test_a_bug_is_mended_on_a_branch_of_its_own_and_verified_by_the_tests(tmp_path: Path) -> None:
     folder = project(tmp_path)
     before = checkout_of(folder)

@@ -76,7 +76,7 @@ def test_odd_names_are_read_as_they_are(folder: Path, name: str) -> None:
 
 
 @needs_git
-@examples(25)
+@examples(10)
 @given(before=LINES, after=LINES)
 def test_counts_and_lines_agree_whatever_changes(folder: Path, before: list[str], after: list[str]) -> None:
     old, new = "".join(f"{line}\n" for line in before), "".join(f"{line}\n" for line in after)

@@ -15,6 +15,7 @@ import pytest
 
 import wire
 from local import FOLDER, smollm
+from properties import EXPLORE
 from treadle import Agent, Limits, tool
 from treadle.core.calls import Call, Result
 from treadle.core.messages import Message, Text, person_message
@@ -73,6 +74,8 @@ EXAMPLE = (
 
 every_wire = pytest.mark.parametrize("make", ["chat", "responses", "messages"])
 both = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+WIRES = [("chat", True), ("chat", False), ("responses", True), ("messages", False), ("responses", False), ("messages", True)]
+wires = pytest.mark.parametrize(("make", "stream"), WIRES if EXPLORE else WIRES[:4])  # each wire, and each way to read it
 
 
 def model(make, address, key, stream):
@@ -95,8 +98,7 @@ def address():
         child.stdin.close()
 
 
-@every_wire
-@both
+@wires
 def test_a_tool_is_called_and_its_result_is_told(address, make, stream):
     asked = model(make, address, KEY, stream)
     history = wire.request(*EXAMPLE).history

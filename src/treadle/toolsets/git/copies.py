@@ -23,6 +23,13 @@ SETTINGS = re.compile(
 )
 """What a copy takes over: none of it starts a program."""
 
+# A line for each commit, empty where there is none, and the settings.
+LOOK = """
+for name in HEAD "$1"; do
+  git rev-parse --verify --quiet "$name^{commit}" 2>/dev/null || echo
+done
+exec git config --local --list 2>&1
+"""
 # References are listed before objects are copied, so that none refers to what came later. Files may vanish while they are copied.
 COPY = r"""
 exec 2>&1
@@ -66,9 +73,11 @@ async def copy_repository(project: str | Path, target: Path, branch: str, *, sta
     git, name = SandboxedGit(project, unsafe=unsafe), normalize_branch(branch)
     unfinished = target.with_name(f"{target.name}.new")
     check_repository_root(git.folder)
-    head = await commit_of(git, "HEAD")
-    begin = await commit_of(git, f"refs/heads/{name}") or (await _find_tip(git, start) if start else head)
-    settings = await git.read("config", "--local", "--list")
+    ran = await git.script(LOOK, f"refs/heads/{name}", writable=False)
+    if ran.code != 0:
+        raise git_failure("git config", ran)
+    head, there, settings = ran.output.split("\n", 2)
+    begin = there or (await _find_tip(git, start) if start else head)
     await to_thread(_create_repository, unfinished, name, settings)
     await to_thread(shutil.rmtree, target, ignore_errors=True)
     copy = SandboxedGit(unfinished, unsafe=unsafe, reads=(git.folder,))

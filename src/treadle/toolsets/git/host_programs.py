@@ -40,6 +40,7 @@ SILENT = {
     "NO_COLOR": "1",
 }
 OUTPUT = 20_000
+_IDENTITY = ("--get-regexp", r"^user\.(name|email)$")
 
 
 class HostPrograms:
@@ -82,17 +83,19 @@ class HostPrograms:
 
     async def identity(self, git_here: SandboxedGit | None = None) -> Identity:
         """Return the user's identity: from the repository's settings, of which only these two are read, else from their own."""
-        if git_here is not None:
-            here = [(await git_here.tried("config", "--local", "--get", key)).output.strip() for key in ("user.name", "user.email")]
-            if all(here):
-                return Identity(*here)
+        here = None if git_here is None else _parse_identity(await git_here.tried("config", "--local", *_IDENTITY))
+        if here is not None:
+            return here
         git = self.program("git")
-        name, email = [await self._read_setting(git, key) for key in ("user.name", "user.email")] if git else ("", "")
-        return Identity(name, email) if name and email else TREADLE
-
-    async def _read_setting(self, git: str, key: str) -> str:
-        ran = await self.run(git, "config", "--global", "--get", key, cwd=Path("/"), seconds=10)
-        return ran.output.strip() if ran.code == 0 else ""
+        own = await self.run(git, "config", "--global", *_IDENTITY, cwd=Path("/"), seconds=10) if git else None
+        return (None if own is None else _parse_identity(own)) or TREADLE
 
     def _is_outside_workspace(self, path: str) -> bool:
         return Path(path).is_absolute() and not is_within(Path(path).resolve(), self._workspace)
+
+
+def _parse_identity(ran: CommandResult) -> Identity | None:
+    """Return the identity in the settings that git listed; None where a part of it is missing."""
+    listed = {key: value for key, _, value in (line.partition(" ") for line in ran.output.splitlines())} if ran.code == 0 else {}
+    name, email = [listed.get(key, "").strip() for key in ("user.name", "user.email")]
+    return Identity(name, email) if name and email else None

@@ -40,7 +40,7 @@ ENVIRONMENT = {
     **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(SETTINGS.values())},
 }
 # Warnings are dropped, since they would be taken for a part of the answer; what a failure says is not.
-QUIET_SCRIPT = 'said=$(mktemp) || exit; "$@" 2>"$said"; code=$?; [ $code = 0 ] || cat "$said"; rm -f "$said"; exit $code'
+QUIET_SCRIPT = 'exec 3>&1; said=$("$@" 2>&1 >&3 3>&-); code=$?; [ $code = 0 ] || printf "%s\\n" "$said"; exit $code'
 OUTPUT = 8_000_000
 OPERATIONS = {
     "MERGE_HEAD": "A merge",
