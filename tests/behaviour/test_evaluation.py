@@ -7,7 +7,8 @@ import pytest
 import wire
 from treadle import deny, open_home, tool
 from treadle.evals import Case, Dataset, Expectations, replay_run
-from treadle.evals.runner import EvalOptions, run_dataset
+from treadle.evals.agents import EvalOptions
+from treadle.evals.runner import run_dataset
 from treadle.home import close_home
 from treadle.stores.journal import MemoryJournal
 from wire import call

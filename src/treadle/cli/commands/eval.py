@@ -16,6 +16,7 @@ from treadle.cli.ui.screen import Screen
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
+from treadle.evals.agents import EvalOptions
 from treadle.evals.dataset import Case, Dataset, load_dataset
 from treadle.evals.results import (
     Attempt,
@@ -27,7 +28,7 @@ from treadle.evals.results import (
     regressions,
     report_to_json,
 )
-from treadle.evals.runner import EvalOptions, digest_cases, run_dataset
+from treadle.evals.runner import digest_cases, run_dataset
 from treadle.home import open_home
 from treadle.plugins.models import configured_model, default_model, model_at
 from treadle.plugins.tool_loader import load_object
@@ -86,10 +87,11 @@ async def _make_options(args: argparse.Namespace, datasets: Sequence[Dataset]) -
 
 
 def _needs_model(args: argparse.Namespace, datasets: Sequence[Dataset]) -> bool:
-    """Return whether an assistant is evaluated: agents in code have models of their own."""
+    """Return whether an assistant or a task is evaluated: agents in code have models of their own."""
+    cases = [case for dataset in datasets for case in dataset.cases]
     if args.agent:
-        return False
-    return any(case.assistant or (args.assistant and not case.agent) for dataset in datasets for case in dataset.cases)
+        return any(case.task for case in cases)
+    return any(case.task or case.assistant or (args.assistant and not case.agent) for case in cases)
 
 
 async def choose_model(args: argparse.Namespace, *, needed: bool) -> Model | None:
