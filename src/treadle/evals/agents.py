@@ -14,6 +14,7 @@ from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession, result_from_journal
 from treadle.core.entries import Entry, Finished
 from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.messages import Message
 from treadle.core.seams import Journal, Model
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Answer, Approval, Approver, Services
@@ -82,16 +83,21 @@ class TaskContext(Struct, frozen=True):
     host: Host
     origin: dict[str, Any] = {}
 
-    async def run(self, agent: Agent[Any, Any], prompt: str) -> RunResult[Any]:
+    async def entries(self) -> list[Entry] | None:
+        """Return the entries of the run of the case; None before it has begun."""
+        home = self.host.home
+        return await read_entries(home.journal, self.run_id) if home.database.exists() else None
+
+    async def run(self, agent: Agent[Any, Any], prompt: str, history: Sequence[Message] = ()) -> RunResult[Any]:
         """Run an agent as the run of the case: resumed if it was killed, returned as it was if it has ended."""
-        home, how = self.host.home, {"journal": make_services(self.host.home), "user": self.host.user}
-        entries = await read_entries(home.journal, self.run_id) if home.database.exists() else None
+        entries = await self.entries()
+        how: dict[str, Any] = {"journal": make_services(self.host.home), "user": self.host.user}
         if entries and has_ended(entries):
             return result_from_journal(self.run_id, entries)
         with agent.override(approver=self.host.approver):
             if entries:
                 return await agent.resume(self.run_id, **how)
-            return await agent.run(prompt, run_id=self.run_id, origin=self.origin, **how)
+            return await agent.run(prompt, run_id=self.run_id, history=history, origin=self.origin, **how)
 
 
 async def read_entries(journal: Journal, run_id: str) -> list[Entry] | None:
@@ -145,13 +151,13 @@ def make_agent(found: object, name: str, workspace: Path) -> Agent[Any, Any]:
     return cast("Agent[Any, Any]", found)
 
 
-def agent_changes(options: EvalOptions, approver: Approver) -> Any:
+def agent_changes(case: Case, options: EvalOptions, approver: Approver) -> Any:
     """Return what an evaluation overrides of an agent."""
     changes: dict[str, Any] = {"approver": approver}
     if options.model is not None:
         changes["model"] = options.model
-    if options.instructions:
-        changes["instructions"] = options.instructions
+    if options.instructions or case.instructions:
+        changes["instructions"] = options.instructions or case.instructions
     if options.policy is not None:
         changes["policy"] = options.policy
     return changes
@@ -183,8 +189,11 @@ async def open_assistant(
     async with open_host(options, workspace, approver) as host:
         session = AssistantSession(assistant, host, case.context)
         more = {} if options.policy is None else {"policy": options.policy}
-        model = await host.model()
-        yield session, session.agent(model, instructions=options.instructions, approver=approver, priced=True, **more)
+        model, instructions = await host.model(), options.instructions or case.instructions
+        yield (
+            session,
+            session.agent(model, instructions=instructions, approver=approver, priced=True, **more),
+        )
 
 
 def _push(stack: AsyncExitStack, close: Callable[[], object]) -> None:

@@ -160,18 +160,19 @@ Setup = Callable[..., AbstractContextManager[Any] | AbstractAsyncContextManager[
 class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One case: what is asked, and what is expected.
 
-    name       the case's name, unique in its dataset
-    input      the prompt; or `messages`, a conversation that ends with the user's message
-    agent      `MODULE:NAME` or `FILE.py:NAME`: an `Agent`, or a function that returns one, of the workspace's path if it takes it
-    assistant  the name of an installed assistant, in place of `agent`; `context` is what the conversation with it is about
-    task       a function in place of an agent, or its name, `MODULE:NAME`: it runs the case, as a job is run; see `TaskContext`
-    user       a simulated user, who goes on with the conversation, and also begins it where there is no `input`
-    workspace  a folder, relative to the dataset; each run gets a copy of it to work in
-    approve    the tools, as globs, whose calls are approved where the policy asks; all others are denied
-    expected   what is expected of the run
-    checks     functions of a `CaseRun`, or in a file their names, `MODULE:NAME`; see `treadle.evals`
-    judge      a rubric for a judge model
-    attack     a kind of prompt injection that the results of tools carry; see `treadle.evals.attacks`
+    name          the case's name, unique in its dataset
+    input         the prompt; or `messages`, a conversation that ends with the user's message
+    agent         `MODULE:NAME` or `FILE.py:NAME`: an `Agent`, or a function that returns one, of the workspace if it takes it
+    assistant     the name of an installed assistant, in place of `agent`; `context` is what the conversation with it is about
+    task          a function in place of an agent, or its name, `MODULE:NAME`: it runs the case, as a job is run; see `TaskContext`
+    instructions  in place of the agent's own; for an assistant they are added to its own
+    user          a simulated user, who goes on with the conversation, and also begins it where there is no `input`
+    workspace     a folder, relative to the dataset; each run gets a copy of it to work in
+    approve       the tools, as globs, whose calls are approved where the policy asks; all others are denied
+    expected      what is expected of the run
+    checks        functions of a `CaseRun`, or in a file their names, `MODULE:NAME`; see `treadle.evals`
+    judge         a rubric for a judge model
+    attack        a kind of prompt injection that the results of tools carry; see `treadle.evals.attacks`
     """
 
     name: str
@@ -181,6 +182,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     assistant: str = ""
     context: dict[str, Any] = {}
     task: Any = None
+    instructions: str = ""
     user: SimulatedUser | None = None
     workspace: str = ""
     approve: tuple[str, ...] = ()

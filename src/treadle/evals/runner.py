@@ -289,7 +289,7 @@ class _CaseRunner:
                 yield agent, caller_arguments(await session.caller()), session
             return
         agent = load_agent(case, self.options, self._dataset.folder, workspace)
-        with agent.override(**agent_changes(self.options, approver)):
+        with agent.override(**agent_changes(case, self.options, approver)):
             yield agent, {"user": self.options.user}, None
 
     async def _judge(self, run: CaseRun, services: Services) -> list[CheckResult]:

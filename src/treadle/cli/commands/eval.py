@@ -37,12 +37,28 @@ FOLDER = "evals"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the cases, or replay kept runs."""
+    """Run the cases, replay kept runs, or import a suite."""
     if args.action == "replay":
         from treadle.cli.commands.eval_replay import replay_runs
 
         return run_async(replay_runs(args))
+    if args.action == "import":
+        return _import_suite(args, Screen(quiet=args.quiet))
     return run_async(_evaluate(args, Screen(quiet=args.quiet)))
+
+
+def _import_suite(args: argparse.Namespace, screen: Screen) -> int:
+    from treadle.evals.suites import dataset_to_jsonl, find_suite, read_suite
+
+    dataset = read_suite(args.suite, args.part)
+    text = dataset_to_jsonl(dataset)
+    if args.output:
+        save_report(args.output, text.encode())
+    else:
+        screen.line(escape_invisible(text.rstrip("\n")))
+    package = find_suite(args.suite).package
+    screen.note(f"{format_count(len(dataset.cases), 'case')} from the package {package}, whose licence applies to them.")
+    return OK
 
 
 async def _evaluate(args: argparse.Namespace, screen: Screen) -> int:
@@ -167,7 +183,7 @@ def save_report(path: str, data: bytes) -> None:
     try:
         Path(path).expanduser().write_bytes(data)
     except OSError as error:
-        raise SettingsError(f"The report can't be written to {path}: {error.strerror}.") from error
+        raise SettingsError(f"{path} can't be written: {error.strerror}.") from error
 
 
 def _print_report(args: argparse.Namespace, report: EvalReport, changes: Sequence[CaseChange], screen: Screen) -> None:
