@@ -36,7 +36,8 @@ def _read(path: Path) -> bytes:
 
 def _to_case(domain: str, task: Mapping[str, Any], policy: str) -> Case:
     criteria: dict[str, Any] = task.get("evaluation_criteria") or {}
-    said, asserted = criteria.get("communicate_info") or [], criteria.get("nl_assertions") or []
+    said: list[str] = criteria.get("communicate_info") or []
+    asserted: list[str] = criteria.get("nl_assertions") or []
     return Case(
         name=f"{domain} {task['id']}",
         user=SimulatedUser(_to_goal(task["user_scenario"]), turns=TURNS),
@@ -67,7 +68,7 @@ def _expected_calls(actions: list[dict[str, Any]]) -> Iterator[ExpectedCall]:
         name, compared = action["name"], action.get("compare_args")
         if action.get("requestor", "assistant") != "assistant" or name.startswith(READS):
             continue
-        arguments = {} if name == "transfer_to_human_agents" else action["arguments"]
+        arguments: dict[str, Any] = {} if name == "transfer_to_human_agents" else action["arguments"]
         yield ExpectedCall(name, arguments if compared is None else {each: arguments[each] for each in compared})
 
 
