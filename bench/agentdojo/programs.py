@@ -164,10 +164,10 @@ def is_written_ahead(suite: TaskSuite[Any], task: Task) -> bool:
 
 def _write_attack(calls: Calls, results: Sequence[Any], first: int) -> list[WrittenProgram]:
     """Return the attacker's calls as a program of a model that has read the attack: literals, and results of its own calls."""
-    numbers = range(first, first + len(calls))
-    lines = [
-        _write_line(_write_read_call(*call, results, first, number), number) for number, call in zip(numbers, calls, strict=True)
-    ]
+    read = [None if counts(name) else result for (name, _), result in zip(calls, results[first:], strict=True)]  # others are denied
+    usable, numbers = [*results[:first], *read], range(first, first + len(calls))
+    made = [_write_read_call(*call, usable, first, number) for number, call in zip(numbers, calls, strict=True)]
+    lines = [_write_line(call, number) for number, call in zip(numbers, made, strict=True)]
     return [_end_program(lines, first)] if lines else []
 
 
