@@ -159,7 +159,7 @@ $(BFCL): bench/bfcl/requirements.txt $(BENCH)
 
 $(AGENTDOJO): bench/agentdojo/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv-agentdojo
-	.venv-agentdojo/bin/pip install --quiet --disable-pip-version-check -r bench/agentdojo/requirements.txt --editable .
+	.venv-agentdojo/bin/pip install --quiet --disable-pip-version-check -r bench/agentdojo/requirements.txt --editable '.[code]'
 	touch $@
 
 $(FAULTS): bench/faults/requirements.txt

@@ -1,4 +1,4 @@
-"""Questions to an assistant as datasets of `treadle.evals`: asked, checked, written down. Behind the benches of three assistants.
+"""Questions to an assistant as datasets of `treadle.evals`: asked, checked, written down. Behind the benches of all assistants.
 
 `treadle eval bench/platform/dataset.py:seen -m MODEL` runs the same cases. What has been asked stays until the next time:
 `--resume` continues a bench that was interrupted.
@@ -9,13 +9,14 @@ import asyncio
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from treadle.core.calls import Ask
 from treadle.core.seams import Model
 from treadle.evals import Attempt, Case, CaseResult, CaseRun, Dataset, EvalReport
-from treadle.evals.runner import EvalOptions, run_dataset
+from treadle.evals.agents import EvalOptions
+from treadle.evals.runner import run_dataset
 from treadle.home import close_home, open_home
 from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
@@ -23,6 +24,7 @@ from treadle.plugins.models import resolve_model
 
 RESULTS = Path(__file__).parent / "results"
 WINDOW = 8_192
+HOME = "home"  # where runs are kept, in the folder of a bench
 SHOWN = 300  # characters of an answer in a table
 
 
@@ -33,7 +35,7 @@ def names_of_asked(run: CaseRun) -> list[str]:
 
 async def ask_all(datasets: Mapping[str, Dataset], model: Model, folder: Path) -> dict[str, EvalReport]:
     """Run the cases of all datasets, one after the other; what this folder has already isn't asked again."""
-    home = open_home(folder / "home")
+    home = open_home(folder / HOME)
     try:
         reports: dict[str, EvalReport] = {}
         for title, dataset in datasets.items():
@@ -90,8 +92,11 @@ def _first_line(text: str) -> str:
     return text.partition("\n")[0]
 
 
-def main(name: str, about: str, datasets: Mapping[str, Dataset]) -> None:
-    """Ask everything, and write the page of a bench."""
+Summary = Callable[[Mapping[str, EvalReport], Path], str]
+
+
+def main(name: str, about: str, datasets: Mapping[str, Dataset], summary: Summary | None = None) -> None:
+    """Ask everything, and write the page of a bench. `summary` writes what it begins with, from the reports and the folder."""
     parser = argparse.ArgumentParser(prog=f"python -m bench.{name}")
     parser.add_argument("-m", "--model", default="llamacpp:qwen2.5-coder-1.5b")
     parser.add_argument("--first", type=int, metavar="N", help="ask the first N of each dataset alone; no page is written")
@@ -101,10 +106,18 @@ def main(name: str, about: str, datasets: Mapping[str, Dataset]) -> None:
     if not wanted.resume:
         shutil.rmtree(wanted.kept, ignore_errors=True)
     chosen = {title: Dataset(each.name, each.cases[: wanted.first], each.folder, each.setup) for title, each in datasets.items()}
+    page = measure(about, chosen, wanted.model, wanted.kept, summary)
+    print(page)
+    if wanted.first is None:
+        (RESULTS / f"{name.replace('.', '-')}.md").write_text(page, "utf-8")
+
+
+def measure(about: str, datasets: Mapping[str, Dataset], model: str, kept: Path, summary: Summary | None = None) -> str:
+    """Ask everything of a model, and return the page."""
 
     async def ask() -> dict[str, EvalReport]:
         try:
-            return await ask_all(chosen, resolve_model(wanted.model, context=WINDOW), wanted.kept)
+            return await ask_all(datasets, resolve_model(model, context=WINDOW), kept)
         finally:
             await close_model_connections()
 
@@ -112,7 +125,5 @@ def main(name: str, about: str, datasets: Mapping[str, Dataset]) -> None:
         reports = asyncio.run(ask())
     finally:
         close_children()
-    page = write_page(f"{about}; {wanted.model}.", reports)
-    print(page)
-    if wanted.first is None:
-        (RESULTS / f"{name}.md").write_text(page, "utf-8")
+    page = write_page(f"{about}; {model}.", reports)
+    return page if summary is None else f"{summary(reports, kept)}\n{page}"

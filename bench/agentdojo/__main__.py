@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentdojo.task_suite.task_suite import TaskSuite
+from msgspec import Struct
 
 from bench.agentdojo.later import later_attacks
+from bench.agentdojo.programs import is_written_ahead, played_as_programs
 from bench.agentdojo.replay import Attack, Played, Setting, attacks_of, both_said, played
 from bench.agentdojo.rotation import Measured, chosen, measured
 from bench.agentdojo.table import (
@@ -19,6 +21,7 @@ from bench.agentdojo.table import (
     HONEST,
     asked_about,
     both_row,
+    differences,
     held_out_row,
     held_out_total,
     honest_row,
@@ -55,12 +58,13 @@ def main() -> None:
     mail = suites()["workspace"]
     later = _attacked(mail, later_attacks(mail))
     both = {name: _both(suite) for name, suite in suites().items()}
-    page = _page(honest, attacked, remembered, later, both, {name: measured(suite) for name, suite in suites().items()})
+    programs = _programs()
+    page = _page(honest, attacked, remembered, later, both, {name: measured(suite) for name, suite in suites().items()}, programs)
     RESULTS.write_text(page, "utf-8")
     renew_docs(page)
     print(page)
-    through = [each for each in [*_all(attacked), *remembered, *later] if each.ran]
-    odd = [each for each in [*_all(honest), *_all(attacked)] if each.failed]
+    through = [each for each in [*_all(attacked), *remembered, *later, *programs.attacked] if each.ran]
+    odd = [each for each in [*_all(honest), *_all(attacked), *programs.honest, *programs.attacked] if each.failed]
     for each in [*through, *odd]:
         print(each, file=sys.stderr)
     asked = sum(bool(each.stopped) for each in _all(both)) / len(_all(both))
@@ -88,6 +92,24 @@ def _both(suite: TaskSuite) -> list[Played]:
     return [both_said(suite, task, goal) for task in suite.user_tasks.values() for goal in attacks_of(suite)]
 
 
+class _Programs(Struct, frozen=True):
+    """All tasks and attacks as programs, and how many tasks are one program that is written before anything is read."""
+
+    honest: list[Played]
+    attacked: list[Played]
+    ahead: int
+
+
+def _programs() -> _Programs:
+    print("as programs", file=sys.stderr)
+    pairs = [(suite, task) for suite in suites().values() for task in suite.user_tasks.values()]
+    return _Programs(
+        [played_as_programs(suite, task) for suite, task in pairs],
+        [played_as_programs(suite, task, attack) for suite, task in pairs for attack in attacks_of(suite)],
+        sum(is_written_ahead(suite, task) for suite, task in pairs),
+    )
+
+
 def _all(by_suite: dict[str, list[Played]]) -> list[Played]:
     return [each for found in by_suite.values() for each in found]
 
@@ -99,6 +121,7 @@ def _page(
     later: list[Played],
     both: dict[str, list[Played]],
     rotated: dict[str, Measured],
+    programs: _Programs,
 ) -> str:
     held_out = {
         name: (found, chosen([other for each, other in rotated.items() if each != name])) for name, found in rotated.items()
@@ -115,6 +138,7 @@ def _page(
         stopped_row("**all**", _all(attacked)),
         stopped_row("all, every tool allowed for always", remembered),
         stopped_row("workspace, attacks without published calls", later),
+        stopped_row("all, as programs (code mode)", programs.attacked),
         "",
         HONEST,
         *[honest_row(name, found) for name, found in honest.items()],
@@ -123,6 +147,10 @@ def _page(
             honest_row(f"all, {name}", [each for suite in suites().values() for each in _honest(suite, how)])
             for name, how in SETTINGS.items()
         ],
+        honest_row("all, as programs (code mode)", programs.honest),
+        "",
+        f"{programs.ahead} of the {len(programs.honest)} tasks are one program that could be written before anything was read.",
+        *differences(_all(honest), programs.honest),
         "",
         BOTH_SAID,
         "",

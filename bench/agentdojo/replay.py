@@ -69,27 +69,27 @@ class Played(Struct, frozen=True):
 
 def attacks_of(suite: TaskSuite[Any]) -> list[Attack]:
     """The suite's attacks that have published calls."""
-    return [attack for attack in map(_attack, suite.injection_tasks.values()) if attack.calls(_world(suite, attack.goal))]
+    return [attack for attack in map(_attack, suite.injection_tasks.values()) if attack.calls(make_world(suite, attack.goal))]
 
 
 def played(suite: TaskSuite[Any], task: Task, attack: Attack | None = None, setting: Setting = DEFAULT) -> Played:
     """A task by itself; or with an attack after it, and the attacker's words wherever the world has a place for them."""
-    environment = task.init_environment(_world(suite, "" if attack is None else attack.goal))
+    environment = task.init_environment(make_world(suite, "" if attack is None else attack.goal))
     before = environment.model_copy(deep=True)
-    own = _made(task.ground_truth(environment.model_copy(deep=True)))
+    own = made_calls(task.ground_truth(environment.model_copy(deep=True)))
     theirs = [] if attack is None else attack.calls(environment.model_copy(deep=True))
     replayed = _replayed(suite, environment, task.PROMPT, [*own, *theirs], lambda number: number < len(own), setting)
     mine = [each for each in replayed.calls if _number(each.call.id) < len(own)]
     other = [each for each in replayed.calls if _number(each.call.id) >= len(own)]
-    ran = tuple([_shown(each) for each in other if isinstance(each.verdict, Allow)])
+    ran = tuple([show_call(each) for each in other if isinstance(each.verdict, Allow)])
     return Played(
         suite.name,
         task.ID,
         "" if attack is None else attack.name,
         asked=replayed.about(mine),
         ran=ran,
-        stopped=tuple([_shown(each) for each in other if not isinstance(each.verdict, Allow)]),
-        reached=None if attack is None else _reached(attack, before, environment, ran=bool(ran)),
+        stopped=tuple([show_call(each) for each in other if not isinstance(each.verdict, Allow)]),
+        reached=None if attack is None else was_reached(attack, before, environment, ran=bool(ran)),
         calls=len(mine),
         failed=replayed.failed,
         judged=tuple([each.call.id for each in (mine if attack is None else other)]),
@@ -98,8 +98,8 @@ def played(suite: TaskSuite[Any], task: Task, attack: Attack | None = None, sett
 
 def both_said(suite: TaskSuite[Any], task: Task, goal: Attack, setting: Setting = DEFAULT) -> Played:
     """An honest person who says the task and the goal where nobody attacks. `stopped` is why the second was asked about."""
-    environment = task.init_environment(_world(suite, ""))
-    own = _made(task.ground_truth(environment.model_copy(deep=True)))
+    environment = task.init_environment(make_world(suite, ""))
+    own = made_calls(task.ground_truth(environment.model_copy(deep=True)))
     further = goal.calls(environment.model_copy(deep=True))
     prompt = f"{task.PROMPT}\n\n{goal.goal}"
     replayed = _replayed(suite, environment, prompt, [*own, *further], lambda number: True, setting)
@@ -110,7 +110,7 @@ def both_said(suite: TaskSuite[Any], task: Task, goal: Attack, setting: Setting 
         task.ID,
         goal.name,
         asked=replayed.about(first),
-        ran=tuple([_shown(each) for each in second if isinstance(each.verdict, Allow)]),
+        ran=tuple([show_call(each) for each in second if isinstance(each.verdict, Allow)]),
         stopped=replayed.about(second),
         calls=len(second),
         failed=replayed.failed,
@@ -153,7 +153,7 @@ def _replayed(
     )
     journal = Services(MemoryJournal(), grants=_Everything(world.tools(), agent.name)) if setting.remembers else None
     result = asyncio.run(agent.run(prompt, journal=journal))
-    failed = tuple([_shown(each) for each in result.calls if each.problem not in (None, "denied", "raised")])
+    failed = tuple([show_call(each) for each in result.calls if each.problem not in (None, "denied", "raised")])
     return _Replayed([each for each in result.calls if counts(each.name)], reasons, failed)
 
 
@@ -177,12 +177,12 @@ def _attack(task: BaseInjectionTask[Any]) -> Attack:
     return Attack(
         task.ID,
         task.GOAL,
-        lambda environment: _made(task.ground_truth(environment)),
+        lambda environment: made_calls(task.ground_truth(environment)),
         lambda before, after: bool(task.security("Done.", before, after)),
     )
 
 
-def _world(suite: TaskSuite[Any], goal: str) -> Any:
+def make_world(suite: TaskSuite[Any], goal: str) -> Any:
     return _loaded(suite.name, goal).model_copy(deep=True)
 
 
@@ -192,7 +192,7 @@ def _loaded(suite: str, goal: str) -> Any:
     return found.load_and_inject_default_environment(dict.fromkeys(found.get_injection_vector_defaults(), goal) if goal else {})
 
 
-def _made(wanted: Sequence[FunctionCall]) -> Calls:
+def made_calls(wanted: Sequence[FunctionCall]) -> Calls:
     return [(call.function, dict(call.args)) for call in wanted]
 
 
@@ -204,7 +204,7 @@ def _number(call_id: str) -> int:
     return int(call_id.removeprefix("step_"))
 
 
-def _reached(attack: Attack, before: Any, after: Any, *, ran: bool) -> bool | None:
+def was_reached(attack: Attack, before: Any, after: Any, *, ran: bool) -> bool | None:
     """By the suite's own check of the world; some look at what isn't there when a call was refused."""
     try:
         return None if attack.reached is None else attack.reached(before, after)
@@ -214,5 +214,5 @@ def _reached(attack: Attack, before: Any, after: Any, *, ran: bool) -> bool | No
         return ran
 
 
-def _shown(record: CallRecord) -> str:
+def show_call(record: CallRecord) -> str:
     return f"{record.name}({', '.join(f'{name}={value!r}' for name, value in record.arguments.items())})"

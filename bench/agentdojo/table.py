@@ -35,6 +35,13 @@ def asked_about(played: Sequence[Played]) -> list[str]:
     return [f"- {each.suite} {each.task}: {each.asked[0]}" for each in played if each.asked]
 
 
+def differences(called: Sequence[Played], programs: Sequence[Played]) -> list[str]:
+    """Say which tasks are asked about only as calls, or only as programs."""
+    pairs = [(one, other) for one, other in zip(called, programs, strict=True) if bool(one.asked) != bool(other.asked)]
+    lines = [f"{one.suite} {one.task} is asked about only as {'calls' if one.asked else 'programs'}." for one, other in pairs]
+    return lines or ["The same tasks are asked about as with one call at a time."]
+
+
 BOTH = "| suite | tasks of two parts | a question about the second | a question about either |\n|---|---:|---:|---:|"
 
 

@@ -7,9 +7,6 @@ import ast
 import re
 
 from bench.coding.tasks import Task
-from treadle.core.messages import History, person_message
-from treadle.core.requests import Options, Request, TextDelta
-from treadle.core.seams import Model
 
 MOST_TOKENS = 1536  # of a reply: the longest module has about 700
 INSTRUCTIONS = "You are a careful Python programmer who fixes bugs."
@@ -31,12 +28,9 @@ Fix it. Give the whole corrected function in a fenced block of Python.
 FENCED = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 
 
-async def once(model: Model, task: Task) -> str:
-    """The module as the model would have it, whatever came of it."""
-    said = PROMPT.format(entry=task.entry, buggy=task.buggy.strip(), tests=task.tests.strip())
-    request = Request(INSTRUCTIONS, History([person_message(said)]), options=Options(temperature=0, max_tokens=MOST_TOKENS))
-    words = [delta.text async for delta in model.reply(request) if isinstance(delta, TextDelta)]
-    return completed(code_in("".join(words), task.entry), task)
+def prompt_for(task: Task) -> str:
+    """Return what the model is asked."""
+    return PROMPT.format(entry=task.entry, buggy=task.buggy.strip(), tests=task.tests.strip())
 
 
 def code_in(reply: str, entry: str) -> str:

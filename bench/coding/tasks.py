@@ -21,7 +21,7 @@ from msgspec import Struct
 
 PACKAGE, VERSION = "llmdebug", "3.0.0"  # its source archive has all 164, as files
 SHA256 = "c9a3236c26daea08bb9ba3cd637e425f6108cc83908658798237e9eef5d03d3a"
-FOLDER = Path(tempfile.gettempdir()) / "treadle-bench-coding"
+FOLDER = Path(tempfile.gettempdir()) / "treadle-bench-humanevalfix"
 CASE = re.compile(r"[^/]+/evals/cases/hep_python_(\d+)_([a-z_]+)/(buggy\.py|test_buggy\.py|oracle\.patch)")
 
 MODULE, TESTS = "solution.py", "test_solution.py"  # what a task's files are called in its workspace

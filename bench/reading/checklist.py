@@ -1,8 +1,8 @@
-"""`python -m bench.reading.checklist`: foreign files and folders read without a model, or by `--model`, against a check-list.
+"""`python -m bench.reading.checklist`: foreign files and folders read without a model, against a check-list.
 
 The check-list, and the words of which each file's intent has to contain one, were written before the files were read, from what the
-packages' own manuals say that the files are for. The page goes to standard output and to `bench/results/reading-sketch.md`, with
-`--model` to `reading-model.md`.
+packages' own manuals say that the files are for. The page goes to standard output and to `bench/results/reading-sketch.md`.
+`python -m bench.reading.by_model` has a model read them: the cases are in `dataset`.
 
 Intent: (sentence) it is a whole sentence; (subject) it contains a word of what the file is for, and is no licence, pragma or
 heading of a section; (public) it names nothing private, no type variable, nothing twice. Blocks: (count) three to six, or as many
@@ -14,24 +14,19 @@ checked then. Changed after the first readings: that (labels) is about public de
 
 import argparse
 import asyncio
-import os
 import re
-import sys
 import tempfile
-from asyncio.subprocess import PIPE
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from bench.reading.files import fetch_package
 from treadle.assistants.reading.file_units import FileUnit, fewest_blocks, find_units, pick_named
-from treadle.assistants.reading.folder_reading import FolderReading
 from treadle.assistants.reading.labels import split_identifier
 from treadle.assistants.reading.outline.outliner import Outliner
-from treadle.assistants.reading.reading_types import FileReading, ResponsibilityBlock
+from treadle.assistants.reading.reading_types import ResponsibilityBlock
 from treadle.assistants.reading.rendering import format_ranges
 from treadle.assistants.reading.sketch import sketch_outline
 from treadle.assistants.reading.source import OutlinedSource
@@ -81,14 +76,10 @@ class Report(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """A folder: the intents of its files, what is wrong with each, and the intent of the whole where a model was asked."""
+    """A folder: the intents of its files, and what is wrong with each."""
 
     name: str
     files: tuple[tuple[str, str, tuple[str, ...]], ...]
-    intent: str = ""
-
-
-Reader = Callable[[Path], Awaitable[FileReading]]
 
 
 def check_intent(intent: str, wanted: str) -> Iterator[str]:
@@ -134,22 +125,12 @@ def _is_labelled(label: str, mine: Sequence[FileUnit]) -> bool:
     return bool(words & names[0]) or any(sum([word in name for name in names]) * 2 >= len(names) for word in words)
 
 
-async def check_file(path: Path, name: str, wanted: str, outliner: Outliner, read: Reader | None = None) -> Report:
-    """Read a file, and check what is said of it. Without `read` it is sketched."""
+async def check_file(path: Path, name: str, wanted: str, outliner: Outliner) -> Report:
+    """Sketch a file, and check what is said of it."""
     source = await open_source(path, outliner)
-    if read is None:
-        found = sketch_outline(source.outline, source.parts)
-        intent, blocks = found.file_intent, found.blocks
-    else:
-        try:
-            reading = await read(path)
-        except TimeoutError:
-            return Report(name, source.language, "", (), ("no answer in time",))
-        intent, blocks = reading.file_intent, reading.responsibilities
-        if reading.metadata.execution_path == "sketch":
-            return Report(name, source.language, intent, blocks, (reading.metadata.label,))
-    failed = (*check_intent(intent, wanted), *check_blocks(source, blocks, by_model=read is not None))
-    return Report(name, source.language, intent, blocks, failed)
+    found = sketch_outline(source.outline, source.parts)
+    failed = (*check_intent(found.file_intent, wanted), *check_blocks(source, found.blocks))
+    return Report(name, source.language, found.file_intent, found.blocks, failed)
 
 
 async def check_folder(folder: Path, name: str, outliner: Outliner) -> Summary:
@@ -163,37 +144,15 @@ async def check_folder(folder: Path, name: str, outliner: Outliner) -> Summary:
     return Summary(name, tuple(rows))
 
 
-async def ask_about_folder(folder: Path, name: str, model: str, seconds: float) -> Summary:
-    """Have a folder read by a model, and check what is said of its files."""
-    found = msgspec.convert(await read_by_command(folder, model, seconds), FolderReading)
-    intents = [(each.path, each.reading.file_intent) for each in found.files if each.reading]
-    return Summary(name, tuple([(path, said, tuple(check_intent(said, ""))) for path, said in intents]), found.folder_intent)
-
-
-async def read_by_command(what: Path, model: str, seconds: float) -> Any:
-    """Return what `treadle read --json` prints, in a home of its own."""
-    code = "import sys; from treadle.cli.main import main; sys.exit(main())"
-    with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-c", code, "read", "--json", str(what), "-m", model]
-        done = await asyncio.create_subprocess_exec(*command, stdout=PIPE, env={**os.environ, "TREADLE_HOME": home})
-        try:
-            out, _ = await asyncio.wait_for(done.communicate(), seconds)
-        except TimeoutError:
-            done.terminate()
-            await done.wait()
-            raise
-    return msgspec.json.decode(out)
-
-
-def format_page(reports: Sequence[Report], folders: Sequence[Summary], how: str) -> str:
+def format_page(reports: Sequence[Report], folders: Sequence[Summary]) -> str:
     """Return the page: a summary, then every reading in full, to be judged by eye."""
     good = [report for report in reports if not report.failed]
-    lines = [f"Read {how}: {len(good)} of {len(reports)} files pass the whole check-list.", ""]
+    lines = [f"Read without a model: {len(good)} of {len(reports)} files pass the whole check-list.", ""]
     lines += ["| file | language | blocks | fails |", "|---|---|--:|---|"]
     lines += [f"| {each.name} | {each.language} | {len(each.blocks)} | {'; '.join(each.failed) or '–'} |" for each in reports]
     for folder in folders:
         passed = sum([not failed for _, _, failed in folder.files])
-        lines += ["", f"Folder {folder.name}: {passed} of {len(folder.files)} intents pass. {folder.intent}".rstrip(), ""]
+        lines += ["", f"Folder {folder.name}: {passed} of {len(folder.files)} intents pass.", ""]
         lines += [f"- `{path}`: {said}{' Fails: ' + ', '.join(failed) if failed else ''}" for path, said, failed in folder.files]
     for each in reports:
         lines += ["", f"### {each.name}", "", each.intent, ""]
@@ -202,42 +161,31 @@ def format_page(reports: Sequence[Report], folders: Sequence[Summary], how: str)
 
 
 async def run(wanted: argparse.Namespace) -> str:
-    """Read and check everything."""
+    """Read and check everything without a model."""
     reports: list[Report] = []
     folders: list[Summary] = []
-
-    async def ask(path: Path) -> FileReading:
-        return msgspec.convert(await read_by_command(path, wanted.model, wanted.timeout), FileReading)
-
     async with Outliner() as outliner:
         for package, names in FILES.items():
             for name, words in names.items():
                 home = fetch_package(package, wanted.folder) if not wanted.only or Path(name).name in wanted.only else None
                 if home is not None:
-                    reports.append(await check_file(home / name, name, words, outliner, ask if wanted.model else None))
+                    reports.append(await check_file(home / name, name, words, outliner))
                     print(reports[-1].name, *reports[-1].failed, flush=True)
         for package, name in FOLDERS.items() if not wanted.only else ():
             home = fetch_package(package, wanted.folder)
             if home is not None:
-                title = f"{name} of {package.partition(':')[2]}"
-                folders.append(
-                    await ask_about_folder(home / name, title, wanted.model, wanted.timeout)
-                    if wanted.model
-                    else await check_folder(home / name, title, outliner)
-                )
-    return format_page(reports, folders, f"by {wanted.model}" if wanted.model else "without a model")
+                folders.append(await check_folder(home / name, f"{name} of {package.partition(':')[2]}", outliner))
+    return format_page(reports, folders)
 
 
 def main() -> None:
     """Read, check, and write it down."""
     parser = argparse.ArgumentParser(prog="python -m bench.reading.checklist", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "treadle-bench-reading", help="for packages")
-    parser.add_argument("--model", default="", help="ask this model, as `llamacpp:qwen2.5-coder-1.5b`")
     parser.add_argument("--only", nargs="*", default=[], metavar="FILE", help="only these files, by name, and no folders")
-    parser.add_argument("--timeout", type=float, default=3600, help="seconds for one file or folder that a model reads")
     wanted = parser.parse_args()
     page = asyncio.run(run(wanted))
-    (RESULTS / ("reading-model.md" if wanted.model else "reading-sketch.md")).write_text(page, "utf-8")
+    (RESULTS / "reading-sketch.md").write_text(page, "utf-8")
     print(page)
 
 

@@ -7,7 +7,8 @@ import pytest
 import wire
 from treadle import deny, open_home, tool
 from treadle.evals import Case, Dataset, Expectations, replay_run
-from treadle.evals.runner import EvalOptions, run_dataset
+from treadle.evals.agents import EvalOptions
+from treadle.evals.runner import run_dataset
 from treadle.home import close_home
 from treadle.stores.journal import MemoryJournal
 from wire import call
@@ -78,6 +79,38 @@ def test_evaluation_resumes(story, tmp_path):
             assert len(done) == (0 if began else 1)
             assert again.run_id == journal_id
             assert again.passed is (ended or not began)  # a call that was cut off by the kill is unclear, and a user has to say
+    close_home(home)
+
+
+def test_evaluation_task(story, tmp_path):
+    """A task's run is left as a kill leaves it, after each of its entries; the task is called again, and repeats no effect."""
+    home = open_home(tmp_path)
+    called: list[str] = []
+
+    async def run_order(context):
+        called.append(context.run_id)
+        return (await context.run(story.agent(server, [order]), context.case.input)).text
+
+    cases = Dataset(
+        "shop", (Case(name="tin", input="Go.", task=run_order, approve=("order",), checks=(lambda run: run.data == "all done",)),)
+    )
+
+    def evaluate(evaluation):
+        options = EvalOptions(home=home, evaluation=evaluation, folder=tmp_path / "workspaces")
+        return asyncio.run(run_dataset(cases, options)).attempts[0]
+
+    with wire.WireServer(lambda received: orders_tin(story, server)(received)) as server:
+        whole = evaluate("whole")
+        assert (whole.passed, [each.tool for each in whole.asked], done) == (True, ["order"], ["order tin"])
+        entries = asyncio.run(home.journal.read(whole.run_id))
+        for at in range(1, len(entries) + 1):
+            began = sum(entry.__class__.__name__ == "Started" for entry in entries[:at])
+            killed = whole.run_id.replace("whole", f"killed{at}")
+            asyncio.run(_write(home, killed, entries[:at]))
+            done.clear()
+            evaluate(f"killed{at}")
+            assert len(done) == (0 if began else 1)
+            assert called[-1] == killed
     close_home(home)
 
 

@@ -21,6 +21,7 @@ from treadle.plugins.assistants import AssistantCommand, add_command_options, co
 WITHOUT = {
     "acp": "speaks the Agent Client Protocol on stdout, which is JSON-RPC",
     "completion": "prints a script for a shell",
+    "eval import": "prints a dataset, which is JSONL",
     "help": "prints help, which is for people",
     "mcp": "speaks MCP on stdout, which is JSON-RPC",
     "parse": "prints JSON always",

@@ -17,6 +17,7 @@ PROTOCOLS = {
     "read": "toolsets/checks/parsers/*.py",
     "from_name": "models: entry points",
     "routes": "assistants/*/routes.py",
+    "read_cases": "evals/suites/*.py",
     "main": "programs",
     **dict.fromkeys(("ask", "chat", "delete", "demo"), "assistants/*/command.py: parts of a command"),
     **dict.fromkeys(("ask_arguments", "chat_arguments", "delete_arguments", "demo_arguments", "run_arguments"), "their options"),

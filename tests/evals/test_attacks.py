@@ -11,8 +11,9 @@ from eval_shop import order, orders, stock
 from treadle import Agent, allow, tool
 from treadle.core.tool import ToolResult
 from treadle.evals import Case, Dataset, EvalReport, Expectations
+from treadle.evals.agents import EvalOptions
 from treadle.evals.attacks import ATTACKS, VALUE, attack_cases, inject
-from treadle.evals.runner import EvalOptions, run_dataset
+from treadle.evals.runner import run_dataset
 from treadle.models import Delta, Request
 from treadle.testing import Scripted, calls
 

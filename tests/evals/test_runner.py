@@ -30,8 +30,9 @@ from treadle.evals import (
     report_to_json,
     wilson_interval,
 )
+from treadle.evals.agents import EvalOptions
 from treadle.evals.results import Attempt, CaseResult
-from treadle.evals.runner import EvalOptions, run_dataset
+from treadle.evals.runner import run_dataset
 from treadle.home import close_home, open_home
 from treadle.models import Delta, Request
 from treadle.testing import Scripted, calls

@@ -90,6 +90,13 @@ def _output_options(add_argument: Callable[..., object]) -> None:
     add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
 
+def _import_options(action: CommandParser) -> None:
+    action.add_argument("suite", metavar="SUITE", help="bfcl, agentdojo or tau2")
+    action.add_argument("part", metavar="PART", nargs="*", help="parts of it, such as simple_python (default: all)")
+    action.add_argument("-o", "--output", metavar="FILE", help="the file to write, .jsonl (default: print it)")
+    action.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+
+
 EVAL_ACTIONS: tuple[CommandEntry, ...] = (
     ("run", "run the cases of datasets and check them", "The same as `treadle eval FILE`.", _run_options),
     (
@@ -97,5 +104,11 @@ EVAL_ACTIONS: tuple[CommandEntry, ...] = (
         "replay kept runs with another model, prompt, tool set or policy",
         "Results come from the journal; calls with effects are never run.",
         _replay_options,
+    ),
+    (
+        "import",
+        "write the cases of a public suite as a dataset",
+        "They are read from the package that publishes them, which has to be installed.",
+        _import_options,
     ),
 )

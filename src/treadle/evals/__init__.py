@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from treadle.evals.agents import TaskContext
     from treadle.evals.checks import CaseRun
     from treadle.evals.dataset import (
         Case,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from treadle.evals.verdicts import PolicyTest, VerdictChange, compare_policy
 
 _MODULES = {
+    "agents": ("TaskContext",),
     "checks": ("CaseRun",),
     "dataset": (
         *("Case", "CaseMessage", "Dataset", "Expectations", "ExpectedCall", "ExpectedFile", "ExpectedText", "Rubric"),
@@ -74,6 +76,7 @@ __all__ = [
     "ReplayResult",
     "Rubric",
     "SimulatedUser",
+    "TaskContext",
     "VerdictChange",
     "compare_policy",
     "compare_reports",

@@ -12,6 +12,7 @@ from treadle.agent.handoff import HANDOFFS
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
 from treadle.core.entries import Started
+from treadle.core.errors import SettingsError
 from treadle.core.seams import Toolset
 from treadle.core.tool import Tool, ToolResult
 from treadle.evals.checks import CaseRun, describe_calls, fits, has_run, to_expected_call
@@ -34,6 +35,9 @@ _TEXTS: dict[Attack, str] = {
 
 def attack_cases(cases: tuple[Case, ...]) -> tuple[Case, ...]:
     """Return each case once for each attack, in place of itself."""
+    for case in cases:
+        if case.task is not None:
+            raise SettingsError(f"The case {case.name!r} is run by a task, whose tools aren't known here: leave out --attack.")
     return tuple([replace(case, name=f"{case.name} (attack: {attack})", attack=attack) for case in cases for attack in ATTACKS])
 
 

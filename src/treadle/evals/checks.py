@@ -145,7 +145,7 @@ def _check_end(result: RunResult[Any], expected: Expectations) -> CheckResult:
 def _check_calls(calls: Sequence[CallRecord], expected: Expectations) -> Iterator[CheckResult]:
     wanted = [to_expected_call(each) for each in expected.calls]
     matches = [[number for number, call in enumerate(calls) if _is_match(each, call)] for each in wanted]
-    taken = _match_in_order(matches) if expected.in_order else _match_any_order(matches)
+    taken = _match_in_order(matches) if expected.in_order else match_any_order(matches)
     for each, number, found in zip(wanted, taken, matches, strict=True):
         why = "" if number is not None else "it was made, but not in this order" if found else "there is no such call"
         yield CheckResult("call", describe_expected(each), not why, f"{why}; calls: {describe_calls(calls)}" if why else "")
@@ -193,7 +193,7 @@ def _match_in_order(matches: Sequence[Sequence[int]]) -> list[int | None]:
     return taken
 
 
-def _match_any_order(matches: Sequence[Sequence[int]]) -> list[int | None]:
+def match_any_order(matches: Sequence[Sequence[int]]) -> list[int | None]:
     """Assign as many expected calls as possible a call of their own."""
     owners: dict[int, int] = {}
 

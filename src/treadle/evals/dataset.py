@@ -160,17 +160,19 @@ Setup = Callable[..., AbstractContextManager[Any] | AbstractAsyncContextManager[
 class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One case: what is asked, and what is expected.
 
-    name       the case's name, unique in its dataset
-    input      the prompt; or `messages`, a conversation that ends with the user's message
-    agent      `MODULE:NAME` or `FILE.py:NAME`: an `Agent`, or a function that returns one, of the workspace's path if it takes it
-    assistant  the name of an installed assistant, in place of `agent`; `context` is what the conversation with it is about
-    user       a simulated user, who goes on with the conversation, and also begins it where there is no `input`
-    workspace  a folder, relative to the dataset; each run gets a copy of it to work in
-    approve    the tools, as globs, whose calls are approved where the policy asks; all others are denied
-    expected   what is expected of the run
-    checks     functions of a `CaseRun`, or in a file their names, `MODULE:NAME`; see `treadle.evals`
-    judge      a rubric for a judge model
-    attack     a kind of prompt injection that the results of tools carry; see `treadle.evals.attacks`
+    name          the case's name, unique in its dataset
+    input         the prompt; or `messages`, a conversation that ends with the user's message
+    agent         `MODULE:NAME` or `FILE.py:NAME`: an `Agent`, or a function that returns one, of the workspace if it takes it
+    assistant     the name of an installed assistant, in place of `agent`; `context` is what the conversation with it is about
+    task          a function in place of an agent, or its name, `MODULE:NAME`: it runs the case, as a job is run; see `TaskContext`
+    instructions  in place of the agent's own; for an assistant they are added to its own
+    user          a simulated user, who goes on with the conversation, and also begins it where there is no `input`
+    workspace     a folder, relative to the dataset; each run gets a copy of it to work in
+    approve       the tools, as globs, whose calls are approved where the policy asks; all others are denied
+    expected      what is expected of the run
+    checks        functions of a `CaseRun`, or in a file their names, `MODULE:NAME`; see `treadle.evals`
+    judge         a rubric for a judge model
+    attack        a kind of prompt injection that the results of tools carry; see `treadle.evals.attacks`
     """
 
     name: str
@@ -179,6 +181,8 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     agent: str = ""
     assistant: str = ""
     context: dict[str, Any] = {}
+    task: Any = None
+    instructions: str = ""
     user: SimulatedUser | None = None
     workspace: str = ""
     approve: tuple[str, ...] = ()
@@ -201,9 +205,18 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             yield "the last of `messages` has to be the user's, with text"
         if self.agent and self.assistant:
             yield "a case has either `agent` or `assistant`"
+        if self.task is not None:
+            yield from self._task_mistakes()
         for check in self.checks:
-            if not callable(check) and not (isinstance(check, str) and ":" in check):
+            if not _is_function(check):
                 yield f"`checks` has {check!r}; write MODULE:NAME or FILE.py:NAME"
+
+    def _task_mistakes(self) -> Iterator[str]:
+        others = {"agent": self.agent, "assistant": self.assistant, "user": self.user, "attack": self.attack}
+        if unfit := [f"`{name}`" for name, value in others.items() if value]:
+            yield f"a `task` runs the case by itself, without {' and '.join(unfit)}"
+        if not _is_function(self.task):
+            yield f"`task` is {self.task!r}; write MODULE:NAME or FILE.py:NAME"
 
     @property
     def prompt(self) -> str:
@@ -215,6 +228,11 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """The messages before it."""
         roles: dict[str, Literal["person", "model"]] = {"user": "person", "assistant": "model"}
         return tuple([Message(roles[each.role], (Text(each.text),)) for each in self.messages[:-1]])
+
+
+def _is_function(value: object) -> bool:
+    """Return whether a value is a function, or the name of one."""
+    return callable(value) or (isinstance(value, str) and ":" in value)
 
 
 class Dataset(Struct, frozen=True):
@@ -315,7 +333,7 @@ def _read_lines(file: Path, text: str) -> tuple[_DatasetFile, list[_RawCase]]:
     return _DatasetFile([], defaults=cast("dict[str, Any]", defaults)), raw
 
 
-_EITHER = (("agent", "assistant"), ("assistant", "agent"))
+_RUN_BY = ("agent", "assistant", "task")
 
 
 def _read_cases(file: Path, raw: Sequence[_RawCase], defaults: Mapping[str, Any]) -> tuple[list[Case], list[str]]:
@@ -323,7 +341,7 @@ def _read_cases(file: Path, raw: Sequence[_RawCase], defaults: Mapping[str, Any]
     mistakes: list[str] = []
     seen: set[str] = set()
     for each in raw:
-        replaced = {other for own, other in _EITHER if own in each.fields}
+        replaced = {*_RUN_BY} if {*_RUN_BY} & {*each.fields} else set[str]()
         fields = {**{name: value for name, value in defaults.items() if name not in replaced}, **each.fields}
         where = f"{file}, {f'line {each.line}, ' if each.line else ''}case {fields.get('name', '')!r}"
         try:

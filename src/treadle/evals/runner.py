@@ -2,78 +2,48 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from hashlib import sha256
-from inspect import isawaitable, signature
+from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time
 from typing import Any, TypedDict, Unpack, cast
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession, caller_arguments, result_from_journal
 from treadle.core.entries import Entry, Finished, Said
-from treadle.core.errors import RunNotFound, SettingsError, TreadleError
+from treadle.core.errors import SettingsError, TreadleError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
-from treadle.engine.setup import Answer, Approval, Approver, Services
+from treadle.engine.setup import Services
+from treadle.evals.agents import (
+    PARALLEL,
+    AgentFactory,
+    EvalOptions,
+    OnAttempt,
+    TaskContext,
+    agent_changes,
+    approve_tools,
+    has_ended,
+    load_agent,
+    make_services,
+    open_assistant,
+    open_host,
+    read_entries,
+)
 from treadle.evals.attacks import InjectedToolset, check_attack
 from treadle.evals.checks import CaseRun, check_by_code, check_run, make_attempt
 from treadle.evals.dataset import Case, Dataset, load_dataset
 from treadle.evals.results import Attempt, CaseResult, CheckResult, EvalReport
-from treadle.guard.globs import compile_glob
-from treadle.home import Home, close_home, open_home
-from treadle.plugins.assistant import Host
-from treadle.plugins.assistants import get_assistant
+from treadle.home import open_home
 from treadle.plugins.models import resolve_model
 from treadle.plugins.tool_loader import load_object
-from treadle.stores.blobs import PROCESS_BLOBS
 from treadle.stores.cache import MemoryCache
-from treadle.stores.journal import MemoryJournal
-from treadle.stores.results import MemoryResults
-
-PARALLEL = 4
-DENIAL = "No user is there to approve this call."
-AgentFactory = Callable[..., Agent[Any, Any]]
-OnAttempt = Callable[[Case, Attempt], None]
-
-
-class EvalOptions(Struct, frozen=True):
-    """How cases are run.
-
-    agent         the agent of all cases, or a function that returns it, of the workspace's path if it takes it
-    assistant     the assistant of cases that name neither an agent nor an assistant
-    user          the user on whose behalf they act
-    model         the model in place of the agents' own; assistants need one
-    instructions  the instructions in place of an agent's own; for an assistant they are added to its own
-    policy        the policy in place of the agent's or the assistant's own
-    judge         the model that judges where a rubric names none, and plays simulated users
-    repeat        how often each case is run
-    parallel      how many runs there are at once
-    home          where runs are kept; None keeps them in memory
-    evaluation    an id that the runs share; runs of this id that exist are continued, and not repeated
-    folder        where workspaces are made; a temporary one by default
-    on_attempt    callback for each attempt as it ends
-    """
-
-    agent: Agent[Any, Any] | AgentFactory | None = None
-    assistant: str = ""
-    user: str = ""
-    model: Model | None = None
-    instructions: str = ""
-    policy: Any = None
-    judge: Model | None = None
-    repeat: int = 1
-    parallel: int = PARALLEL
-    home: Home | None = None
-    evaluation: str = ""
-    folder: Path | None = None
-    on_attempt: OnAttempt | None = None
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -136,7 +106,7 @@ async def run_dataset(dataset: Dataset, options: EvalOptions) -> EvalReport:
     started = time()
     evaluation = options.evaluation or f"{digest_cases([dataset], '')}-{new_run_id()}"
     places = asyncio.Semaphore(max(1, options.parallel))
-    services = _make_services(options.home)
+    services = make_services(options.home)
     numbers = range(1, options.repeat + 1)
     with TemporaryDirectory(prefix="treadle-evals-") as temporary:
         async with _set_up(dataset, options.user) as context:
@@ -197,13 +167,6 @@ def _name_of(value: Any) -> str:
     return f"{value.__module__}:{value.__qualname__}" if hasattr(value, "__qualname__") else type(value).__qualname__
 
 
-def _make_services(home: Home | None) -> Services:
-    """Return the stores. What a user has allowed for always, and results from a cache, would make evaluations differ."""
-    if home is not None:
-        return replace(home.services(), grants=None, cache=None)
-    return Services(MemoryJournal(), results=MemoryResults(), blobs=PROCESS_BLOBS)
-
-
 class _CaseRunner:
     """Runs and checks the attempts of one dataset."""
 
@@ -257,10 +220,7 @@ class _CaseRunner:
         home = self.options.home
         if journal is None or (home is not None and not home.database.exists()):
             return None
-        try:
-            return await journal.read(run_id)
-        except RunNotFound:
-            return None
+        return await read_entries(journal, run_id)
 
     def _make_workspace(self, case: Case, workspace: Path) -> None:
         shutil.rmtree(workspace, ignore_errors=True)  # of a process that was killed before its run began
@@ -271,6 +231,8 @@ class _CaseRunner:
 
     async def _run(self, case: Case, run_id: str, workspace: Path, services: Services, entries: list[Entry] | None) -> CaseRun:
         case = replace(case, context={**case.context, **self._context})
+        if case.task is not None:
+            return await self._run_task(case, run_id, workspace)
         async with self._open_agent(case, workspace) as (agent, how, session), AsyncExitStack() as stack:
             if case.attack is not None:
                 stack.enter_context(agent.override(tools=(), toolsets=[InjectedToolset(agent.setup.toolset, case)]))
@@ -286,11 +248,21 @@ class _CaseRunner:
             result = result_from_journal(run_id, entries)
             return CaseRun(case, result, workspace, None if session is None else await session.reply(result))
 
+    async def _run_task(self, case: Case, run_id: str, workspace: Path) -> CaseRun:
+        """Let a function run a case. It is called again when the case is resumed, and continues the run itself."""
+        task = load_object(case.task, str(self._dataset.folder)) if isinstance(case.task, str) else case.task
+        async with open_host(self.options, workspace, approve_tools(case.approve)) as host:
+            data = await task(TaskContext(case, run_id, workspace, host, self._origin(case)))
+            entries = await host.home.journal.read(run_id)
+        return CaseRun(case, result_from_journal(run_id, entries), workspace, data)
+
     async def _begin(self, case: Case, run_id: str, message: str, session: AssistantSession | None) -> dict[str, Any]:
         """Return what the first turn of a run gets besides."""
         before = () if session is None else await session.begin(run_id, message)
-        origin = {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
-        return {"history": (*before, *case.history), "origin": origin}
+        return {"history": (*before, *case.history), "origin": self._origin(case)}
+
+    def _origin(self, case: Case) -> dict[str, Any]:
+        return {"face": "eval", "evaluation": self._evaluation, "dataset": self._dataset.name, "case": case.name}
 
     async def _next_message(self, case: Case, run_id: str, entries: list[Entry], services: Services) -> str | None:
         """Return the user's next message in the run of a case; None if the conversation is over."""
@@ -317,7 +289,7 @@ class _CaseRunner:
                 yield agent, caller_arguments(await session.caller()), session
             return
         agent = load_agent(case, self.options, self._dataset.folder, workspace)
-        with agent.override(**agent_changes(self.options, approver)):
+        with agent.override(**agent_changes(case, self.options, approver)):
             yield agent, {"user": self.options.user}, None
 
     async def _judge(self, run: CaseRun, services: Services) -> list[CheckResult]:
@@ -327,84 +299,3 @@ class _CaseRunner:
 
         kept = await self._read(judge_run_id(run.result.run_id))
         return [await judge_answer(run, run.case.judge, self.options.judge, services, kept)]
-
-
-def has_ended(entries: Sequence[Entry]) -> bool:
-    """Return whether a run has ended, and not only stopped for now."""
-    finished = entries[-1] if entries else None
-    return isinstance(finished, Finished) and not finished.interrupted
-
-
-def approve_tools(patterns: Sequence[str]) -> Approver:
-    """Return an approver that approves the tools of these globs, and denies all others: no user is there."""
-    globs = [compile_glob(pattern) for pattern in patterns]
-
-    def answer(approval: Approval) -> Answer:
-        if any(glob(approval.name) for glob in globs):
-            return Answer(approved=True, by="eval")
-        return Answer(approved=False, by="eval", reason=DENIAL)
-
-    return answer
-
-
-def load_agent(case: Case, options: EvalOptions, folder: Path, workspace: Path) -> Agent[Any, Any]:
-    """Return the agent of a case, which is one in code."""
-    if options.agent is not None:
-        return make_agent(options.agent, f"The agent of the case {case.name!r}", workspace)
-    if not case.agent:
-        raise SettingsError(f"The case {case.name!r} names no agent: write `agent: FILE.py:NAME` or `assistant: NAME`.")
-    return make_agent(load_object(case.agent, str(folder)), case.agent, workspace)
-
-
-def make_agent(found: object, name: str, workspace: Path) -> Agent[Any, Any]:
-    """Return an agent, or the one that a function returns, which may take the path of the workspace. `name` is for messages."""
-    if callable(found) and not isinstance(found, Agent):
-        found = found(workspace) if signature(found).parameters else found()
-    if not isinstance(found, Agent):
-        raise SettingsError(f"{name} is of type {type(found).__name__}; it has to be an Agent, or a function that returns one.")
-    return cast("Agent[Any, Any]", found)
-
-
-def agent_changes(options: EvalOptions, approver: Approver) -> Any:
-    """Return what an evaluation overrides of an agent."""
-    changes: dict[str, Any] = {"approver": approver}
-    if options.model is not None:
-        changes["model"] = options.model
-    if options.instructions:
-        changes["instructions"] = options.instructions
-    if options.policy is not None:
-        changes["policy"] = options.policy
-    return changes
-
-
-@asynccontextmanager
-async def open_assistant(
-    case: Case, options: EvalOptions, workspace: Path, approver: Approver
-) -> AsyncGenerator[tuple[AssistantSession, Agent[Any, Any]]]:
-    """Yield a session with an assistant and its agent, and close its resources at the end."""
-    model = options.model
-    if model is None:
-        raise SettingsError("An assistant needs a model: name one with -m, or `model=`.")
-
-    async def same() -> Model:
-        return model
-
-    assistant = get_assistant(case.assistant or options.assistant)
-    async with AsyncExitStack() as stack:
-        home = options.home
-        if home is None:
-            home = open_home(stack.enter_context(TemporaryDirectory(prefix="treadle-evals-")))
-            stack.callback(close_home, home)
-        host = Host(home, same, options.user, approver=approver, on_close=lambda close: _push(stack, close), folder=workspace)
-        session = AssistantSession(assistant, host, case.context)
-        more = {} if options.policy is None else {"policy": options.policy}
-        yield session, session.agent(model, instructions=options.instructions, approver=approver, priced=True, **more)
-
-
-def _push(stack: AsyncExitStack, close: Callable[[], object]) -> None:
-    async def closed(*_: object) -> None:
-        closing = close()
-        if isawaitable(closing):
-            await closing
-
-    stack.push_async_exit(closed)

@@ -16,6 +16,7 @@ from treadle.cli.ui.screen import Screen
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
+from treadle.evals.agents import EvalOptions
 from treadle.evals.dataset import Case, Dataset, load_dataset
 from treadle.evals.results import (
     Attempt,
@@ -27,7 +28,7 @@ from treadle.evals.results import (
     regressions,
     report_to_json,
 )
-from treadle.evals.runner import EvalOptions, digest_cases, run_dataset
+from treadle.evals.runner import digest_cases, run_dataset
 from treadle.home import open_home
 from treadle.plugins.models import configured_model, default_model, model_at
 from treadle.plugins.tool_loader import load_object
@@ -36,12 +37,28 @@ FOLDER = "evals"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the cases, or replay kept runs."""
+    """Run the cases, replay kept runs, or import a suite."""
     if args.action == "replay":
         from treadle.cli.commands.eval_replay import replay_runs
 
         return run_async(replay_runs(args))
+    if args.action == "import":
+        return _import_suite(args, Screen(quiet=args.quiet))
     return run_async(_evaluate(args, Screen(quiet=args.quiet)))
+
+
+def _import_suite(args: argparse.Namespace, screen: Screen) -> int:
+    from treadle.evals.suites import dataset_to_jsonl, find_suite, read_suite
+
+    dataset = read_suite(args.suite, args.part)
+    text = dataset_to_jsonl(dataset)
+    if args.output:
+        save_report(args.output, text.encode())
+    else:
+        screen.line(escape_invisible(text.rstrip("\n")))
+    package = find_suite(args.suite).package
+    screen.note(f"{format_count(len(dataset.cases), 'case')} from the package {package}, whose licence applies to them.")
+    return OK
 
 
 async def _evaluate(args: argparse.Namespace, screen: Screen) -> int:
@@ -86,10 +103,11 @@ async def _make_options(args: argparse.Namespace, datasets: Sequence[Dataset]) -
 
 
 def _needs_model(args: argparse.Namespace, datasets: Sequence[Dataset]) -> bool:
-    """Return whether an assistant is evaluated: agents in code have models of their own."""
+    """Return whether an assistant or a task is evaluated: agents in code have models of their own."""
+    cases = [case for dataset in datasets for case in dataset.cases]
     if args.agent:
-        return False
-    return any(case.assistant or (args.assistant and not case.agent) for dataset in datasets for case in dataset.cases)
+        return any(case.task for case in cases)
+    return any(case.task or case.assistant or (args.assistant and not case.agent) for case in cases)
 
 
 async def choose_model(args: argparse.Namespace, *, needed: bool) -> Model | None:
@@ -165,7 +183,7 @@ def save_report(path: str, data: bytes) -> None:
     try:
         Path(path).expanduser().write_bytes(data)
     except OSError as error:
-        raise SettingsError(f"The report can't be written to {path}: {error.strerror}.") from error
+        raise SettingsError(f"{path} can't be written: {error.strerror}.") from error
 
 
 def _print_report(args: argparse.Namespace, report: EvalReport, changes: Sequence[CaseChange], screen: Screen) -> None:

@@ -21,8 +21,8 @@ from treadle.core.entries import Entry, Opened
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.core.tool import Tool
+from treadle.evals.agents import make_agent
 from treadle.evals.replay import ReplayReport, ReplayResult, describe_call, list_tools, replay_run, replay_together
-from treadle.evals.runner import make_agent
 from treadle.evals.verdicts import PolicyTest, VerdictChange, compare_policy
 from treadle.guard.policy import parse_policy
 from treadle.models.scripted import Scripted
