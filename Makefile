@@ -14,6 +14,7 @@ CONFORMANCE := .venv-conformance/.ready
 DOCS := .venv-docs/.ready
 COMPARE := .venv-compare/.ready
 LONG_SESSIONS := .venv-long-sessions/.ready
+EXAM := .venv-exam/.ready
 MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every module anew
@@ -22,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every m
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test quick fresh check format lint layers types js unit pure explore rest browser bench bfcl agentdojo conformance compare long-sessions faults docs modules lock clean
+.PHONY: run test quick fresh check format lint layers types js unit pure explore rest browser bench bfcl agentdojo conformance compare long-sessions faults exam docs modules lock clean
 
 run: $(RUN)  ## serve the pages with samples of every assistant, and print the link that opens them
 	.venv-run/bin/treadle serve --demo
@@ -108,6 +109,9 @@ compare: $(READY) $(COMPARE)  ## the nine programs in examples/ beside the same 
 long-sessions: $(LONG_SESSIONS)  ## conversations of 50 to 1,000 turns: recall, tokens and time, beside other frameworks' compaction
 	.venv-long-sessions/bin/python -m bench.long_sessions
 
+exam: $(EXAM)  ## misbehaviour, provider, kill and approval suites on Treadle and five other frameworks: make exam EXAM_OPTIONS="--adapter agno --suite kill"
+	.venv-exam/bin/agent-exam run --out bench/results $(EXAM_OPTIONS)
+
 docs: $(DOCS)  ## the documentation as a site, in site/; broken links and anchors, and requests to other hosts, fail
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 
@@ -129,7 +133,7 @@ lock:  ## renew requirements/*.lock from pyproject.toml
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-run .venv-projects .venv-bench .venv-agentdojo .venv-conformance .venv-compare .venv-long-sessions .venv-docs .venv-faults .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis build site frontend/node_modules
+	rm -rf .venv .venv-run .venv-projects .venv-bench .venv-agentdojo .venv-conformance .venv-compare .venv-long-sessions .venv-exam .venv-docs .venv-faults .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis build site frontend/node_modules
 
 $(READY): requirements/dev.lock requirements/uv.lock scripts/environment.sh pyproject.toml
 	PYTHON=$(PYTHON) COMPILE=1 sh scripts/environment.sh .venv requirements/dev.lock
@@ -175,6 +179,12 @@ $(COMPARE): bench/compare/requirements.txt
 $(LONG_SESSIONS): bench/long_sessions/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv-long-sessions
 	.venv-long-sessions/bin/pip install --quiet --disable-pip-version-check -r bench/long_sessions/requirements.txt --editable .
+	touch $@
+
+$(EXAM): exam/requirements.txt pyproject.toml exam/pyproject.toml $(shell find exam/agent_exam tests/providers -name '*.py')
+	$(PYTHON) -m venv .venv-exam
+	.venv-exam/bin/pip install --quiet --disable-pip-version-check -r exam/requirements.txt --editable .
+	.venv-exam/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall ./exam
 	touch $@
 
 $(CONFORMANCE): bench/conformance/requirements.txt bench/conformance/package.json

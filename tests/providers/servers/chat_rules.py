@@ -173,7 +173,7 @@ def _readable_arguments(body: Any) -> Iterator[Problem]:
         for call in message.get("tool_calls") or ():
             try:
                 json.loads(call["function"]["arguments"])
-            except ValueError:
+            except (ValueError, TypeError):
                 yield Problem(f"the arguments of {call['function']['name']} in the history are no JSON")
 
 
