@@ -3,6 +3,7 @@
 
 import { shown } from "./given.js";
 import { dollars, grouped, lasting } from "./format.js";
+import { runPath } from "./shared-runs.js";
 import { facts } from "./states.js";
 import { makeTabs } from "./tabs.js";
 import { flattened, tokensOf } from "./trace.js";
@@ -184,9 +185,11 @@ export class StepView {
   #step = null;
   #tab = "step-input";
   #choose;
+  #owner;
 
-  /** @param {(position: number) => void} toEntry */
-  constructor(toEntry) {
+  /** @param {(position: number) => void} toEntry @param {string} [owner] the user who shares the run */
+  constructor(toEntry, owner = "") {
+    this.#owner = owner;
     this.#choose = makeTabs(byId("step-tabs"), (id) => this.#draw(id));
     byId("to-journal").addEventListener("click", () => toEntry(this.#step?.entries[0].position ?? 1));
   }
@@ -201,7 +204,7 @@ export class StepView {
       Duration: end === null ? "in progress" : lasting(end - start),
       Execution: seconds && end !== null && end - start - seconds > 0.01 ? lasting(seconds) : null,
       Model: step.model, Tokens: tokensOf(usage) ? tokensInWords(usage) : null, Cost: usage.cost == null ? null : dollars(usage.cost),
-      ...step.facts, "Nested run": inside ? element("a", { href: `/runs/${encodeURIComponent(inside)}` }, inside) : null,
+      ...step.facts, "Nested run": inside ? element("a", { href: runPath(inside, this.#owner) }, inside) : null,
     }));
     this.#choose(this.#tab);
   }
