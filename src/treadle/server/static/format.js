@@ -19,6 +19,11 @@ export function counted(amount, one, many = `${one}s`) {
   return `${grouped(amount)} ${amount === 1 ? one : many}`;
 }
 
+/** The place in a queue: "2 runs ahead of yours", "next in the queue". @param {number} ahead */
+export function aheadInWords(ahead) {
+  return ahead ? `${counted(ahead, "run")} ahead of yours` : "next in the queue";
+}
+
 /** How many seconds ago something was: "2 hours ago". @param {number} seconds */
 export function agoInWords(seconds) {
   const [unit, length] = SPANS.find(([, span]) => seconds >= span) ?? [];

@@ -3,6 +3,7 @@
 
 import { boxFor } from "./approval.js";
 import { refreshShell } from "./shell.js";
+import { aheadInWords } from "./format.js";
 import { titleOf, usageInWords } from "./journal.js";
 import { fillModels } from "./models.js";
 import { Player } from "./player.js";
@@ -86,14 +87,15 @@ function viewChosen(id) {
 
 // what it is
 
-/** @param {RunInfo} info @param {{ usage: Usage, origin?: { recording?: { date: string } } }} said */
-function drawHead(info, { usage, origin }) {
+/** @param {RunInfo} info @param {{ usage: Usage, origin?: { recording?: { date: string } }, queued?: RunsAhead | null }} said */
+function drawHead(info, { usage, origin, queued }) {
   const title = byId("title");
   title.className = "";
   title.textContent = titleOf(info);
   document.title = `${titleOf(info)} · Treadle`;
   byId("about").replaceChildren(...facts({
-    Status: mark(info.status), Recorded: origin?.recording?.date, Assistant: info.agent, Model: info.model, User: info.user,
+    Status: mark(queued ? "queued" : info.status), Queue: queued ? `${queued.queue}, ${aheadInWords(queued.ahead)}` : null,
+    Recorded: origin?.recording?.date, Assistant: info.agent, Model: info.model, User: info.user,
     Access: owner ? `read only, shared by ${owner}` : null, Began: ago(info.opened_at * 1000), Used: usageInWords(usage),
     Inside: info.parent ? element("a", { href: runPath(info.parent, owner) }, info.parent) : null,
     Run: element("code", {}, info.run_id),
