@@ -4,6 +4,7 @@ import { assistantIcon, icon } from "./icons.js";
 import { openMenu } from "./menu.js";
 import { grouped, isShown, pathTo } from "./places.js";
 import { matchingRuns, runPath } from "./shared-runs.js";
+import { stateTitle } from "./state-names.js";
 import { sure } from "./sure.js";
 import { ask, element, fill, messageOf } from "./treadle.js";
 
@@ -37,7 +38,7 @@ export function recent(assistants) {
   /** @param {ConversationInfo} info */
   function row(info) {
     const title = info.title || "Untitled", isHere = isShown(info.path, location);
-    const state = { open: "Running", waiting: "Waiting for you" }[info.status];
+    const state = ["open", "waiting"].includes(info.status) ? stateTitle(info.status) : "";
     return element("li", { "data-id": info.id },
       element("a", { class: "side-item", href: info.path, title, "aria-current": isHere ? "true" : null }, assistantIcon(info.assistant),
         element("span", { class: "side-words" }, title), info.pinned ? icon("pin") : null,

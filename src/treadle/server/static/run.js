@@ -87,14 +87,18 @@ function viewChosen(id) {
 
 // what it is
 
-/** @param {RunInfo} info @param {{ usage: Usage, origin?: { recording?: { date: string } }, queued?: RunsAhead | null }} said */
-function drawHead(info, { usage, origin, queued }) {
+/**
+ * @param {RunInfo} info
+ * @param {{ usage: Usage, origin?: { recording?: { date: string } }, queued?: RunsAhead | null, approvals: PendingCall[] }} said
+ */
+function drawHead(info, { usage, origin, queued, approvals }) {
   const title = byId("title");
   title.className = "";
   title.textContent = titleOf(info);
   document.title = `${titleOf(info)} · Treadle`;
   byId("about").replaceChildren(...facts({
-    Status: mark(queued ? "queued" : info.status), Queue: queued ? `${queued.queue}, ${aheadInWords(queued.ahead)}` : null,
+    Status: mark(queued ? "queued" : approvals.length ? "asking" : info.status),
+    Queue: queued ? `${queued.queue}, ${aheadInWords(queued.ahead)}` : null,
     Recorded: origin?.recording?.date, Assistant: info.agent, Model: info.model, User: info.user,
     Access: owner ? `read only, shared by ${owner}` : null, Began: ago(info.opened_at * 1000), Used: usageInWords(usage),
     Inside: info.parent ? element("a", { href: runPath(info.parent, owner) }, info.parent) : null,

@@ -4,6 +4,7 @@
 import { regularly } from "./regularly.js";
 import { titleOf } from "./journal.js";
 import { matchingRuns, runPath } from "./shared-runs.js";
+import { stateName } from "./state-names.js";
 import { mark } from "./states.js";
 import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
 import { ago, counted } from "./words.js";
@@ -11,6 +12,7 @@ import { ago, counted } from "./words.js";
 const OFTEN = 4000;    // milliseconds between two looks
 const PAUSE = 250;     // milliseconds without a key after which what was typed is searched for
 const AT_ONCE = "30";
+const STATUSES = ["open", "waiting", "answered", "limit", "failed", "cancelled"];
 const form = byId("picking", HTMLFormElement), list = byId("runs"), said = byId("said"), older = byId("older", HTMLButtonElement);
 const search = query(form, "[name=search]", HTMLInputElement);
 const [status, assistant] = ["status", "assistant"].map((name) => query(form, `[name=${name}]`, HTMLSelectElement));
@@ -24,6 +26,7 @@ async function begin() {
   const wanted = new URLSearchParams(location.search);
   /** @type {AssistantInfo[]} */
   const assistants = await ask("/api/assistants").catch(() => []);
+  status.append(...STATUSES.map((value) => element("option", { value }, stateName(value))));
   assistant.append(...assistants.map(({ name, title }) => element("option", { value: name }, title)));
   for (const field of [search, status, assistant]) field.value = wanted.get(field.name) ?? "";
   for (const field of [status, assistant]) if (field.selectedIndex < 0) field.value = "";

@@ -4,6 +4,7 @@
 import { shown } from "./given.js";
 import { dollars, grouped, lasting } from "./format.js";
 import { runPath } from "./shared-runs.js";
+import { stateName } from "./state-names.js";
 import { facts } from "./states.js";
 import { makeTabs } from "./tabs.js";
 import { flattened, tokensOf } from "./trace.js";
@@ -19,8 +20,6 @@ import { visible } from "./visible.js";
 
 /** @type {Record<string, string>} */
 const SIGNS = { turn: "❯", round: "↻", request: "✦", call: "⚙", wait: "…", note: "·" };
-/** @type {Record<string, string>} */
-const STATES = { failed: "failed", denied: "denied", waiting: "waiting", running: "running", stopped: "stopped" };
 const LONGEST = 120;   // characters of a line
 const MANY = 200;      // steps from which on turns are closed at first, except the last
 const RAW = 100_000;   // characters of entries that are shown
@@ -199,7 +198,7 @@ export class StepView {
     if (this.#step !== step) this.#tab = step.output.length && !step.input.length ? "step-output" : this.#tab;
     this.#step = step;
     const { usage, start, end, seconds } = step, inside = step.run;
-    byId("step-title").textContent = `${step.name}${STATES[step.state] ? ` (${STATES[step.state]})` : ""}`;
+    byId("step-title").textContent = `${step.name}${step.state === "done" ? "" : ` (${stateName(step.state)})`}`;
     byId("step-facts").replaceChildren(...facts({
       Duration: end === null ? "in progress" : lasting(end - start),
       Execution: seconds && end !== null && end - start - seconds > 0.01 ? lasting(seconds) : null,
@@ -251,7 +250,8 @@ function keyOf({ kind, entries }) {
 function nameOf({ kind, name, brief, state, start, end, usage }) {
   const tokens = tokensOf(usage);
   return [
-    `${name}${brief ? `: ${inLine(brief)}` : ""}`, STATES[state], end === null || kind === "note" ? "" : lasting(end - start),
+    `${name}${brief ? `: ${inLine(brief)}` : ""}`, state === "done" ? "" : stateName(state),
+    end === null || kind === "note" ? "" : lasting(end - start),
     tokens ? `${grouped(tokens)} tokens` : "", usage.cost == null ? "" : dollars(usage.cost),
   ].filter(Boolean).join(", ");
 }
