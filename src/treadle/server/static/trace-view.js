@@ -1,7 +1,7 @@
 // The trace of a run as a tree that can be walked with the keyboard, each step with a bar of its duration, and one step in full: its
 // input, its output, and the entries of the journal as they are stored.
 
-import { shown } from "./given.js";
+import { textOrDiff } from "./diff.js";
 import { dollars, grouped, lasting } from "./format.js";
 import { runPath } from "./shared-runs.js";
 import { stateName } from "./state-names.js";
@@ -220,7 +220,7 @@ export class StepView {
 /** The contents of a step. @param {import("./trace.js").Content[]} contents */
 export function contentNodes(contents) {
   if (!contents.length) return [element("p", { class: "soft" }, "None.")];
-  return contents.map(({ title, text }) => element("div", {}, element("h3", {}, visible(title)), shown(text)));
+  return contents.map(({ title, text }) => element("div", {}, element("h3", {}, visible(title)), textOrDiff(text)));
 }
 
 /** @param {Entry[]} entries */
