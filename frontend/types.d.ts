@@ -163,6 +163,13 @@ interface RunInfo {
   updated_at: number;
 }
 
+/** Where a run waits for a worker. */
+interface RunsAhead {
+  queue: string;
+  ahead: number;
+  at: number;
+}
+
 /** `GET /api/runs` */
 interface RunPage {
   runs: RunInfo[];

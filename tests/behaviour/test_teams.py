@@ -11,6 +11,7 @@ from server.running import Serving, host
 from server.test_oidc import SETTINGS, Forger
 from server.test_users import House
 from treadle import Agent, Runs, ask, open_home, tool
+from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
 from treadle.home import close_homes, open_user_home, open_users
 from treadle.notifications.notifier import Notifier
@@ -144,6 +145,11 @@ def test_sharing(tmp_path):
     hers = open_user_home(lent.home, "anna")
     for run_id in ("r", "s"):
         asyncio.run(Agent(Scripted("A secret plan.")).run("Plan.", run_id=run_id, journal=hers.services(), user="anna"))
+
+    async def nest():
+        await hers.journal.append("nested", 0, [Opened(agent="helper", parent="r", within="c1")])
+
+    asyncio.run(nest())
     with Serving(tmp_path, lent=lent, users=users) as server:
         house = House(server, users)
 
@@ -158,6 +164,7 @@ def test_sharing(tmp_path):
         assert [each["run"]["run_id"] for each in house.told("/api/shared", token=tokens["carl"])] == ["r"]
         for name in ("ben", "carl"):
             assert "A secret plan." in json.dumps(house.told("/api/shared/anna/r", token=tokens[name]))
+            assert house.told("/api/shared/anna/nested", token=tokens[name])["run"]["parent"] == "r"
             assert [status(name, path) for path in ("/api/shared/anna/s", "/api/runs/r", "/api/shared/..%2Fanna/r")] == [404] * 3
             assert status(name, "/api/runs/r", "DELETE") == 404
             assert status(name, "/api/runs/r/fork", "POST", json={}) == 404
@@ -166,5 +173,5 @@ def test_sharing(tmp_path):
         users.change("carl", groups=[])
         house.waits_for(404, "/api/shared/anna/r", "GET", tokens["carl"])
         house.told("/api/runs/r/shares", "PUT", tokens["anna"], json={})
-        assert status("ben", "/api/shared/anna/r") == 404
+        assert [status("ben", f"/api/shared/anna/{run}") for run in ("r", "nested")] == [404, 404]
     close_homes()

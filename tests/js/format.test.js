@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { columnsOf } from "/static/columns.js";
 import { messageOf, refused, ServerError } from "/static/errors.js";
-import { agoInWords, counted, dollars, grouped, lasting, percent, short, stateName, took } from "/static/format.js";
+import { agoInWords, counted, dollars, grouped, lasting, percent, short, took } from "/static/format.js";
 import { returnTo } from "/static/returning.js";
 import { escaped, excerpt, visible } from "/static/visible.js";
 
@@ -25,14 +25,6 @@ cases("an amount that is no longer nothing shows that", dollars,
   [0, "$0.0000"], [0.00001, "under $0.0001"], [0.0123, "$0.0123"], [12.345, "$12.35"]);
 cases("large numbers in few digits", short, [9999, "9,999"], [12_345, "12.3k"], [1_250_000, "1.3M"], [3e9, "3.0G"]);
 cases("a share of a whole", percent, [[1, 200], "<1 %"], [[1, 3], "33 %"], [[2, 2], "100 %"]);
-
-test("a state is called the same in the filter of runs as in their list", () => {
-  const html = readFileSync(new URL("../../src/treadle/server/bodies/runs.html", import.meta.url), "utf8");
-  const [, options] = /<select id="status"[^]*?>([^]*?)<\/select>/.exec(html);
-  const offered = [...options.matchAll(/<option value="(\w+)">([^<]*)/g)];
-  assert.deepEqual(offered.map(([, value]) => value), ["open", "waiting", "answered", "limit", "failed", "cancelled"]);
-  for (const [, value, words] of offered) assert.equal(words, stateName(value));
-});
 
 const day = (key, calls) => ({ key, calls, fine: calls, failed: 0, denied: 0, cancelled: 0 });
 

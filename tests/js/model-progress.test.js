@@ -15,6 +15,9 @@ test("a model says what it does, and how far it is", () => {
   assert.equal(words(), "");
   assert.equal(words([0, { stage: "waiting" }]), "Waiting for qwen");
   assert.equal(words([0, { stage: "waiting", request: 2 }]), "Waiting for qwen, request 2");
+  assert.equal(words([0, { stage: "waiting", ahead: 2 }]), "Waiting for qwen: 2 runs ahead of yours");
+  assert.equal(words([0, { stage: "waiting", ahead: 2 }], [1, { stage: "waiting", ahead: 1 }]), "Waiting for qwen: 1 run ahead of yours");
+  assert.equal(words([0, { stage: "waiting", ahead: 1 }], [1, { stage: "waiting", ahead: 0 }]), "Waiting for qwen");
   assert.equal(words([0, { stage: "loading", done: 0.6, total: 1 }]), "Loading qwen 60 %");
   assert.equal(words([0, { stage: "reading", done: 1240, total: 3900 }]), "Reading the prompt 31 % of 3,900 tokens");
   assert.equal(words([0, { stage: "reading" }]), "Reading the prompt");

@@ -21,6 +21,7 @@ from treadle.settings.loader import user_settings
 from treadle.stores.owner_access import OwnerAccess
 from treadle.stores.users import Users
 from treadle.testing import calls
+from treadle.toolsets.notes import Note, project_notes, user_notes
 
 KEY = "sk-proj-abcdefghijklmnopqrstuv"
 
@@ -402,3 +403,62 @@ def test_a_users_data_is_exported_and_deleted_and_no_one_elses(shared, tmp_path)
     assert unconfirmed == 400
     assert deleted == {"runs": 1, "jobs": 0, "grants": 0, "left": 0}
     assert left == [{"runs": 1, "jobs": 0, "grants": 0}, {"runs": 0, "jobs": 0, "grants": 0}]
+
+
+def test_notes_are_listed_edited_and_deleted_by_their_user_alone(shared, tmp_path):
+    home = tmp_path / "data" / "users" / "anna"
+    mine, about = user_notes(home), project_notes(home, tmp_path)
+    mine.write(Note("tests", "How tests are run", "make test", by="anna", run_id="r1", at="2026-11-17T16:20:00Z", untrusted=True))
+    about.write(Note("style", "Code style", "Tabs.", "project"))
+    tests = "/api/notes/user/tests"
+
+    async def asking(ask, tokens):
+        anna = tokens["anna"]
+        _, before = await ask("GET", "/api/notes", token=anna)
+        _, other = await ask("GET", "/api/notes", token=tokens["root"])
+        change = {"text": " make check ", "description": "How\ntests run", "untrusted": False}
+        changed = await ask("PUT", tests, change, token=anna)
+        problems = [
+            await ask(method, path, body, token=token)
+            for method, path, body, token in (
+                ("PUT", tests, change, tokens["root"]),
+                ("PUT", tests, {**change, "text": KEY}, anna),
+                ("PUT", tests, {**change, "text": " "}, anna),
+                ("PUT", "/api/notes/user/none", change, anna),
+                ("DELETE", "/api/notes/projects/style", None, anna),
+                ("DELETE", "/api/notes/user/..%2Fstyle", None, anna),
+            )
+        ]
+        deleted = await ask("DELETE", f"/api/notes/{about.path.name}/style", token=anna)
+        _, after = await ask("GET", "/api/notes", token=anna)
+        return before, other, changed, problems, deleted, after
+
+    before, other, changed, problems, deleted, after = shared(asking)
+    assert (before["enabled"], before["locked"], other["notes"]) == (False, "", [])
+    assert [(note["folder"], note["name"], note["untrusted"]) for note in before["notes"]] == [
+        ("user", "tests", True),
+        (about.path.name, "style", False),
+    ]
+    assert changed[0] == 200
+    assert [status for status, _ in problems] == [404, 422, 422, 404, 404, 404]
+    assert "password or key" in problems[1][1]["error"]
+    assert deleted[0] == 204
+    assert [note["text"] for note in after["notes"]] == ["make check"]
+    kept = mine.read("tests")
+    assert (kept.description, kept.by, kept.run_id, kept.untrusted) == ("How tests run", "anna", "r1", False)
+
+
+def test_without_authentication_notes_are_shown_and_not_changed(tmp_path):
+    user_notes(tmp_path / "data").write(Note("tests", "How tests are run", "make test"))
+
+    async def asking():
+        async with serving(tmp_path) as ask:
+            _, found = await ask("GET", "/api/notes")
+            body = {"text": "Allow everything.", "description": "x"}
+            refused = [(await ask(method, "/api/notes/user/tests", sent))[0] for method, sent in (("PUT", body), ("DELETE", None))]
+            return found, refused
+
+    found, refused = asyncio.run(asking())
+    assert [note["name"] for note in found["notes"]] == ["tests"]
+    assert "no token" in found["locked"]
+    assert refused == [403, 403]

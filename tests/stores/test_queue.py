@@ -39,6 +39,34 @@ def test_runs_begin_in_the_order_they_came_and_once(queue):
     assert asyncio.run(story()) == [["r2", "r1"], [], ["r3"], []]
 
 
+def test_a_waiting_run_knows_how_many_begin_before_it(queue, database):
+    async def story():
+        for place in (
+            QueuePosition("r1"),
+            QueuePosition("r2"),
+            QueuePosition("urgent", priority=5),
+            QueuePosition("other", queue="gpu"),
+            QueuePosition("later", at=4e9),
+        ):
+            await queue.add(place)
+        before = {name: await queue.find(name) for name in ("r1", "r2", "urgent", "other", "later", "none")}
+        await queue.admit(FREE, 1)
+        return before, [await queue.find(name) for name in ("urgent", "r2")]
+
+    before, (sent, left) = asyncio.run(story())
+    assert {name: found and found.ahead for name, found in before.items()} == {
+        "r1": 1,
+        "r2": 2,
+        "urgent": 0,
+        "other": 0,
+        "later": 3,
+        "none": None,
+    }
+    assert (before["other"].queue, before["later"].at) == ("gpu", 4e9)
+    assert sent is None
+    assert left.ahead == 1
+
+
 def test_a_run_is_written_down_and_queued_or_neither(queue, database):
     async def story():
         await queue.open(QueuePosition("r1", "anna"), [Opened(user="anna"), Said(text="hello")])

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from treadle.cli.eval_options import eval_options, policy_test_options
 from treadle.cli.parser import CommandEntry, CommandParser, add_commands, help_width, integer_from, number_from
@@ -14,6 +15,7 @@ from treadle.cli.server_options import (
     users_options,
     worker_options,
 )
+from treadle.core.states import parse_state_name
 from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options
 
 LAST = "last"  # as in core.id_matching, which isn't imported for help
@@ -169,7 +171,8 @@ def _runs_options(command: CommandParser) -> None:
 
 def _runs_list_options(action: CommandParser) -> None:
     statuses = ("open", "answered", "limit", "waiting", "cancelled", "failed")
-    action.add_argument("--status", choices=statuses, default=argparse.SUPPRESS, help="only runs with this status")
+    kind = partial(parse_state_name, states=statuses)
+    action.add_argument("--status", type=kind, choices=statuses, default=argparse.SUPPRESS, help="only runs with this status")
     _list_options(action)
     _pager_option(action)
 
@@ -322,7 +325,8 @@ def _jobs_options(command: CommandParser) -> None:
 
 def _jobs_list_options(action: CommandParser) -> None:
     states = ("pending", "running", "waiting", "completed", "failed", "cancelled")
-    action.add_argument("--state", choices=states, default=argparse.SUPPRESS, help="only jobs in this state")
+    kind = partial(parse_state_name, states=states)
+    action.add_argument("--state", type=kind, choices=states, default=argparse.SUPPRESS, help="only jobs in this state")
     _list_options(action)
 
 

@@ -89,13 +89,14 @@ class ModelRetried(_Event, frozen=True, tag="model_retried"):
 class ModelProgressed(_Event, frozen=True, tag="model_progressed"):
     """How far the model is with its reply (`Progress`): its `stage`, and `done` of `total`, which is 0 where it isn't known.
 
-    `request` counts the requests that a plan makes for one reply.
+    `request` counts the requests that a plan makes for one reply; `ahead` is how many requests of others it waits for.
     """
 
     stage: Literal["waiting", "loading", "reading", "writing"]
     done: float = field(default_factory=float)
     total: float = field(default_factory=float)
     request: int = field(default_factory=int)
+    ahead: int = field(default_factory=int)
 
 
 class ModelNoticed(_Event, frozen=True, tag="model_noticed"):

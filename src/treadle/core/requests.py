@@ -88,12 +88,14 @@ class Progress(Struct, frozen=True):
     done     the loaded share, the tokens read or the tokens written: nearly every server streams one at a time
     total    what `done` amounts to in the end; 0 where that isn't known
     request  which request to the model it is, where a plan makes several for one reply; else 0
+    ahead    how many requests of others it waits for, where that is known
     """
 
     stage: Literal["waiting", "loading", "reading", "writing"]
     done: float = 0
     total: float = 0
     request: int = 0
+    ahead: int = 0
 
 
 class Request(Struct, frozen=True):

@@ -9,7 +9,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from treadle.core.calls import Opaque, Written
 from treadle.core.entries import Noted, Overflowed, Replied
@@ -165,9 +165,7 @@ def _options(run: LiveRun) -> Options:
 
 
 def _emit_progress(run: LiveRun, progress: Progress) -> None:
-    run.emit(
-        ModelProgressed(run_id=run.id, stage=progress.stage, done=progress.done, total=progress.total, request=progress.request)
-    )
+    run.emit(ModelProgressed(run_id=run.id, **asdict(progress)))
 
 
 def _with_media(run: LiveRun, request: Request) -> Request:

@@ -30,6 +30,7 @@ from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
 from treadle.server.settings.access import SettingsAccess
 from treadle.server.settings.data import data_routes
+from treadle.server.settings.notes import note_routes
 from treadle.server.settings.providers import provider_routes
 from treadle.server.settings.tool_sources import tool_source_routes
 from treadle.server.settings.users import user_admin_routes
@@ -130,6 +131,7 @@ class ServerApi:
             *provider_routes(access, self._shared.fetching, self._host.on_close),
             *tool_source_routes(access, self._host.home),
             *user_admin_routes(access),
+            *note_routes(access, self._host.home.folder),
             *data_routes(self._runs, self._host.user),
         ]
 

@@ -61,8 +61,9 @@ CHAT = ("chat", "workbench")
 PAGES = {
     "/": ServerPage("workbench", "New conversation", CHAT, "bench"),
     "/runs": ServerPage("runs", "Runs"),
-    "/runs/{run_id}": ServerPage("run", "Run", ("chat", "run"), "page wide"),
+    "/runs/{run_id}": ServerPage("run", "Run", ("chat", "run", "settings"), "page wide"),
     "/runs/{run_id}/compare": ServerPage("compare", "Compare runs", ("chat", "run"), "page wide"),
+    "/shared/{owner}/{run_id}": ServerPage("run", "Shared run", ("chat", "run"), "page wide"),
     "/approvals": ServerPage("approvals", "Approvals", ("chat",)),
     "/jobs": ServerPage("jobs", "Jobs"),
     "/jobs/{job_id}": ServerPage("job", "Job", ("chat",)),

@@ -88,12 +88,15 @@ class SharingApi:
 
     @get("/api/shared/{owner}/{run_id}", errors={404: "there is no such run, or it isn't shared with you"})
     async def shown(self, owner: str, run_id: str) -> RunView:
-        """Get a run of another user that is shared with you, with all its entries."""
+        """Get a run of another user that is shared with you, or a run nested in one, with all its entries."""
         if self._users is None or not is_user_name(owner):
             raise RunNotFound(NOT_SHARED.format(run_id, owner))
-        if (owner, run_id) not in await asyncio.to_thread(self._users.shared_with, self._person):
+        shared = {run for name, run in await asyncio.to_thread(self._users.shared_with, self._person) if name == owner}
+        if not shared:  # the home of a user who shares nothing isn't opened
             raise RunNotFound(NOT_SHARED.format(run_id, owner))
         home = open_user_home(self._home, owner)
+        if await _find_root(home, run_id) not in shared:
+            raise RunNotFound(NOT_SHARED.format(run_id, owner))
         journals = await read_journals(home, run_id)
         return view_run(await home.journal.info(run_id), journals, [])
 
@@ -103,6 +106,16 @@ class SharingApi:
         await self._runs.check_shown(run_id, requester_of(request))
         if (await self._runs.home.journal.info(run_id)).parent:
             raise RunNotFound(f"Run {run_id} is part of another run; share that one.")
+
+
+async def _find_root(home: Home, run_id: str) -> str:
+    """Return the run that a run is nested in, at any depth; itself where it is in none, or there is no such run."""
+    try:
+        while parent := (await home.journal.info(run_id)).parent:
+            run_id = parent
+    except RunNotFound:
+        return run_id
+    return run_id
 
 
 def sharing_routes(users: Users | None, home: Home, person: User, runs: HostedRuns) -> list[BaseRoute]:

@@ -50,6 +50,14 @@ class DispatchedRun(Struct, frozen=True):
     priority: int = 0
 
 
+class RunsAhead(Struct, frozen=True):
+    """Where a run waits for a worker: its queue, how many runs begin before it, and when it may begin at the earliest."""
+
+    queue: str
+    ahead: int
+    at: float
+
+
 class QueueCeiling(Struct, frozen=True):
     """How many runs of a queue may be active at once, and how many may begin per minute."""
 
@@ -122,6 +130,26 @@ class RunQueue:
         """Do what `open` does, inside an open transaction."""
         open_run(connection, place.run_id, entries, self._database.cipher)
         self._put(connection, place)
+
+    async def find(self, run_id: str) -> RunsAhead | None:
+        """Return where a run waits for a worker; None where it doesn't. Creates no database.
+
+        Counted are runs of its queue that may begin now and come before it; ceilings can let a run overtake others.
+        """
+        if not self._database.exists():
+            return None
+        return await self._database.submit(lambda connection: self._find(connection, run_id))
+
+    def _find(self, connection: Connection, run_id: str) -> RunsAhead | None:
+        mine = connection.execute(
+            "SELECT queue, priority, at FROM queue WHERE run_id = ? AND state = 'waiting'", (run_id,)
+        ).fetchone()
+        if mine is None:
+            return None
+        queue, priority, at = mine
+        now = connection.execute(self._now).fetchone()[0]
+        row = connection.execute(_AHEAD, (queue, now, priority, priority, at, at, run_id)).fetchone()
+        return RunsAhead(queue, row[0], at)
 
     async def add(self, place: QueuePosition) -> None:
         """Put a run into the queue; one that is in it already will be continued once more."""
@@ -336,6 +364,10 @@ def _next_turn(turn: int, now: float) -> int:
     return max(turn + 1, int(now / TICK) * 1_000_000 + randbelow(1_000_000))
 
 
+_AHEAD = (
+    "SELECT count(*) FROM queue WHERE state = 'waiting' AND queue = ? AND at <= ?"
+    " AND (priority > ? OR (priority = ? AND (at < ? OR (at = ? AND run_id < ?))))"
+)
 _RUN_STATUS = "SELECT status, EXISTS (SELECT 1 FROM queue WHERE queue.run_id = runs.run_id) FROM runs WHERE run_id = ?"
 _ENTRY_COUNTS = (
     "WITH RECURSIVE inside (run_id) AS (SELECT run_id FROM runs WHERE run_id = ? "

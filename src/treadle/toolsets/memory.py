@@ -20,7 +20,7 @@ from treadle.guard.redaction import Redactor
 from treadle.tools.name_matching import hint_for
 from treadle.tools.tool import tool
 from treadle.toolsets.functions import FunctionToolset
-from treadle.toolsets.notes import Note, NoteFolder, NoteScope, check_note_name, note_time
+from treadle.toolsets.notes import REFUSED_CONTENT, Note, NoteFolder, NoteScope, check_note_name, note_time
 
 INDEX_CHARACTERS = 4_000
 _ABOUT = (
@@ -128,7 +128,7 @@ class Memory(FunctionToolset):
     def _check(self, name: str, text: str, description: str) -> None:
         check_note_name(name)
         if Redactor().finds([text, description]):
-            raise ToolProblem("A note is a plain file and must not contain a password or key. Leave it out.")
+            raise ToolProblem(REFUSED_CONTENT)
 
     async def _find(self, name: str, scope: NoteScope | None) -> Note:
         notes = [note for note in await self._all() if scope in (None, note.scope)]

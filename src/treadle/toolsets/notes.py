@@ -24,6 +24,7 @@ MEMORY_FOLDER = "memory"
 MAX_NOTES = 500  # of one folder
 MAX_CHARACTERS = 8_000  # of one note
 MAX_DESCRIPTION = 200
+REFUSED_CONTENT = "A note is a plain file and must not contain a password or key. Leave it out."
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MAX_BYTES = 100_000
 _YES = "true"
@@ -82,7 +83,8 @@ class NoteFolder(Struct, frozen=True):
             raise WorkspaceProblem(f"A note has 1 to {MAX_CHARACTERS:,} characters; this one has {len(note.text):,}.")
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         workspace = Workspace(self.path)
-        if len(workspace.listing(most=MAX_NOTES)) >= MAX_NOTES:
+        names = {entry.name for entry in workspace.listing(most=MAX_NOTES)}
+        if len(names) >= MAX_NOTES and f"{note.name}.md" not in names:
             raise WorkspaceProblem(f"There are {MAX_NOTES} notes already. Delete one that is out of date first.")
         workspace.write_bytes(f"{note.name}.md", _format_note(note).encode())
 
@@ -104,6 +106,14 @@ def project_notes(home: Path, project: Path) -> NoteFolder:
     label = re.sub(r"[^a-z0-9]+", "-", root.name.casefold()).strip("-")[:40] or "project"
     digest = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:8]
     return NoteFolder(home / MEMORY_FOLDER / "projects" / f"{label}-{digest}", "project")
+
+
+def note_folders(home: Path) -> list[NoteFolder]:
+    """Return the folders of a user's notes: those that hold everywhere, then those about each project."""
+    projects = home / MEMORY_FOLDER / "projects"
+    found = Workspace(projects).listing() if projects.is_dir() else []
+    names = [entry.name for entry in found if entry.kind == "folder"]
+    return [user_notes(home), *[NoteFolder(projects / name, "project") for name in names]]
 
 
 def check_note_name(name: str) -> None:

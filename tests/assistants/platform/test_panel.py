@@ -463,7 +463,7 @@ def test_a_decision_that_comes_too_late_is_said_in_the_question(visit):
         await page.click(".approve")
         await page.wait_for("document.querySelector('.approval [role=alert]').innerText.includes('not those that were approved')")
         assert not await page.evaluate("document.querySelector('.approve').disabled")
-        assert await page.text(".doing") == "Waiting for you."
+        assert await page.text(".doing") == "Waiting for approval."
         assert [problem for problem in page.problems if "409" not in problem] == []
         page.problems.clear()
 

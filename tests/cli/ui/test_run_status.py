@@ -37,8 +37,8 @@ def asked(model="openai:gpt", run_id="r"):
     return ModelAsked(run_id=run_id, round=1, model=model)
 
 
-def progress(stage, done=0, total=0, request=0):
-    return ModelProgressed(run_id="r", stage=stage, done=done, total=total, request=request)
+def progress(stage, done=0, total=0, request=0, ahead=0):
+    return ModelProgressed(run_id="r", stage=stage, done=done, total=total, request=request, ahead=ahead)
 
 
 def started(name, call_id, run_id="r", **arguments):
@@ -70,6 +70,7 @@ def test_the_requests_of_a_plan_are_counted():
     watched = Watched()
     watched.after(0, asked("llamacpp:small"))
     assert watched.after(1, progress("waiting", request=2)) == "1 s  Waiting for llamacpp:small, request 2"
+    assert watched.after(0, progress("waiting", ahead=2)) == "1 s  Waiting for llamacpp:small: 2 runs ahead of yours"
     assert watched.after(1, progress("reading", 1, 2, request=2)) == "2 s  Reading the prompt: 50 % of 2 tokens, request 2"
     watched.after(1, progress("writing", 200, request=2))
     assert watched.after(1, progress("writing", 3, request=3)) == "4 s  Writing: 3 tokens, request 3"

@@ -23,34 +23,6 @@ def order(amount):
     return calls(("order_items", {**ORDER, "amount": amount}))
 
 
-def test_what_waits_in_all_runs_is_decided_right_there(serve, visit, shop):
-    async def look(page):
-        await page.wait_for(f"{BOXES} === 3")
-        await page.wait_for("document.querySelector('#said').innerText === '3 calls need your approval.'")
-        await page.wait_for(f"({WAITING}).startsWith('3')")
-        assert {"Orders 1 of lamp.", "Orders 2 of lamp."} <= set((await page.text("#approvals")).split("\n"))
-        assert "In Order 3." in await page.text(".approval")
-        await page.click(".approval .approve")
-        await page.wait_for(f"{BOXES} === 2 && document.querySelector('#said').innerText === '2 calls need your approval.'")
-        await page.click(".approval .why input")
-        await page.write("Not now.")
-        await page.click(".approval .deny")
-        await page.wait_for(f"{BOXES} === 1")
-        await page.click(".approval .edit")
-        await page.evaluate('document.querySelector(\'.json\').value = \'{"item": "chair", "amount": 5}\'')
-        await page.click(".approval .approve")
-        await page.wait_for("document.querySelector('#said').innerText === 'Nothing needs your approval.'")
-        await page.wait_for(f"({WAITING}) === ''")
-        assert "You denied order_items: Not now." in await page.text("#approvals")
-
-    with serve(clerk(order(1), order(2), order(3), *["Done."] * 3)) as server:
-        runs = [asked(server.url, f"Order {number}.", status="waiting") for number in (1, 2, 3)]
-        visit(f"{server.url}/approvals", look)
-        for run in runs:
-            asked(server.url, run_id=run)
-    assert sorted(shop.ordered) == [("chair", 5), ("lamp", 3)]
-
-
 def test_what_somebody_else_decides_is_gone(serve, visit):
     async def look(page):
         await page.wait_for(f"{BOXES} === 1")

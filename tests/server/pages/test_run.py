@@ -1,8 +1,13 @@
 """A run's page in a real browser: its journal step by step, what waits, and forking it."""
 
+import asyncio
+
 from browser import needs_browser
 from server.pages.kept import asked
 from server.pages.shop import LAMPS, LOOK, ORDER, clerk
+from treadle.core.entries import Opened, Said
+from treadle.home import close_home, open_home
+from treadle.stores.queue import QueuePosition, RunQueue
 from treadle.testing import calls
 
 pytestmark = needs_browser
@@ -142,3 +147,23 @@ def test_a_run_that_is_not_there_is_said(serve, visit):
 
     with serve(clerk()) as server:
         visit(f"{server.url}/runs/nothing", look, expected=("status of 404",))
+
+
+def test_a_run_that_waits_for_a_worker_says_how_many_are_ahead_of_it(serve, visit, tmp_path):
+    home = open_home(tmp_path / "data")
+
+    async def put():
+        for run_id in ("first", "second"):
+            said = [Opened(agent="shop"), Said(text=f"Ask {run_id}")]
+            await RunQueue(home.database).open(QueuePosition(run_id), said)
+
+    async def look(page):
+        await page.wait_for("document.querySelector('#about').innerText.includes('1 run ahead of yours')")
+        assert await page.text("#about .mark") == "queued"
+        await RunQueue(home.database).remove("first")
+        await page.wait_for("document.querySelector('#about').innerText.includes('default, next in the queue')")
+
+    asyncio.run(put())
+    with serve(clerk()) as server:
+        visit(f"{server.url}/runs/second", look)
+    close_home(home)

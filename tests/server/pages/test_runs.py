@@ -34,7 +34,7 @@ def test_runs_are_listed_searched_and_picked_and_one_leads_to_its_page(serve, vi
         await pick(page, "search", "")
         await pick(page, "status", "waiting")
         await page.wait_for(f"({TITLES}).join() === 'Order lamps.'")
-        assert await page.evaluate(STATE) == "waiting for you"
+        assert await page.evaluate(STATE) == "waiting"
         await pick(page, "assistant", "courses")
         await page.wait_for("document.querySelector('#said').innerText === 'No matching runs.'")
         await pick(page, "assistant", "shop")
@@ -77,7 +77,7 @@ def test_what_is_under_way_changes_while_one_looks(serve, visit):
             f"import('/static/treadle.js').then(({{ask}}) => ask('/api/runs', {body})).then(said => said.run_id)"
         )
         await page.evaluate(AGAIN)
-        await page.wait_for(f"{STATE} === 'open'")
+        await page.wait_for(f"{STATE} === 'running'")
         held.free()
         held.free()
         await page.wait_for(f"fetch('/api/runs/{run}').then(said => said.json()).then(({{run}}) => run.status === 'answered')")

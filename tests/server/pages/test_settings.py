@@ -8,10 +8,10 @@ from server.pages.shop import ORDER, clerk
 from treadle.models.providers import PROVIDERS
 from treadle.settings import provider_keys
 from treadle.settings.loader import user_settings
-from treadle.settings.provider_keys import load_provider_key
 from treadle.stores.owner_access import OwnerAccess
 from treadle.stores.users import Users
 from treadle.testing import calls
+from treadle.toolsets.notes import Note, user_notes
 
 pytestmark = needs_browser
 
@@ -53,27 +53,6 @@ async def write(page, selector, text):
     await page.click(selector)
     await page.evaluate(f"document.querySelector({selector!r}).select?.()")
     await page.write(text)
-
-
-def test_a_key_is_added_shown_by_its_ending_and_removed(owned, visit):
-    async def look(page):
-        await sign_in(page, server.url, token)
-        await page.wait_for(READY)
-        await write(page, "input[name=key]", KEY)
-        await page.press("Enter")
-        await page.wait_for("document.querySelectorAll('#providers li').length === 1")
-        assert "OpenAI · a key that ends in stuv, added just now" in await page.text("#providers")
-        assert KEY not in await page.evaluate("document.documentElement.outerHTML")
-        assert await page.evaluate("document.querySelector('input[name=key]').value") == ""
-        assert load_provider_key("openai") == KEY
-        await page.evaluate("[...document.querySelectorAll('#providers button')].find(each => each.innerText === 'Remove').click()")
-        await page.click("dialog.sure button[value=yes]")
-        await page.wait_for("document.querySelector('#providers').hidden")
-        assert load_provider_key("openai") == ""
-
-    server, token = owned()
-    with server:
-        visit(f"{server.url}/login", look)
 
 
 def test_a_default_model_is_saved_and_counts_on_every_face(owned, visit, own):
@@ -132,7 +111,27 @@ def test_by_keyboard_alone_and_on_a_phone_a_source_of_tools_is_added_tested_and_
     assert user_settings().mcp == {}
 
 
-def test_permissions_are_revoked_and_everything_is_deleted(owned, visit, own):
+def test_notes_are_edited_permissions_revoked_and_everything_is_deleted(owned, visit, own, tmp_path):
+    async def edit_notes(page):
+        await page.wait_for("document.querySelectorAll('#note-rows li').length === 2")
+        assert "untrusted" in await page.text("#note-rows")
+        await write(page, "[name=note-search]", "make")
+        await page.wait_for("document.querySelectorAll('#note-rows li').length === 1")
+        await page.click("#note-rows summary")
+        await page.evaluate("document.querySelector('#note-rows textarea').value = 'make check'")
+        await page.click("#note-rows [type=checkbox]")
+        assert await findings(page) == []
+        await page.click("#note-rows form button")
+        await page.wait_for(
+            "document.querySelector('#note-rows textarea').value === 'make check' && document.activeElement.id === 'notes'"
+        )
+        assert not notes.read("tests").untrusted
+        await write(page, "[name=note-search]", "style")
+        await page.wait_for("!!document.querySelector('[aria-label=\"Delete style\"]')")
+        await page.click("[aria-label='Delete style']")
+        await page.click("dialog.sure button[value=yes]")
+        await page.wait_for("document.querySelector('#notes').innerText.includes('No matching notes.')")
+
     async def look(page):
         await sign_in(page, server.url, token)
         await page.evaluate(BEGUN)
@@ -141,6 +140,7 @@ def test_permissions_are_revoked_and_everything_is_deleted(owned, visit, own):
         )
         await page.go(f"{server.url}/settings")
         await page.wait_for("document.querySelector('#data-amount').innerText.startsWith('1 conversation or run, 0 jobs')")
+        await edit_notes(page)
         await page.evaluate("document.querySelector('#permissions textarea').value = 'count_*\\n'")
         await page.click("#permissions form button")
         await page.wait_for("document.querySelector('#permissions form [role=status]').innerText.startsWith('Saved.')")
@@ -151,10 +151,14 @@ def test_permissions_are_revoked_and_everything_is_deleted(owned, visit, own):
         await page.click("#appearance input[value=dark]")
         await page.wait_for("document.documentElement.dataset.theme === 'dark' && localStorage.getItem('treadle-theme') === 'dark'")
 
+    notes = user_notes(tmp_path / "data")
+    notes.write(Note("tests", "How tests are run", "make test", run_id="r1", untrusted=True))
+    notes.write(Note("style", "Code style", "Tabs."))
     server, token = owned(calls(("order_items", ORDER)))
     with server:
         visit(f"{server.url}/login", look)
     assert user_settings().policy.allow == ("count_*",)
+    assert [(note.name, note.text) for note in notes.list()] == [("tests", "make check")]
 
 
 def test_an_admin_manages_users_and_a_user_sees_what_is_theirs(serve, visit, tmp_path):
@@ -178,20 +182,10 @@ def test_an_admin_manages_users_and_a_user_sees_what_is_theirs(serve, visit, tmp
         await sign_in(page, server.url, anna)
         await page.wait_for("!!document.querySelector('#data-amount')?.innerText")
         sections = "[...document.querySelectorAll('#settings > section')].map(each => each.id).join()"
-        assert await page.evaluate(sections) == "permissions,appearance,data"
+        assert await page.evaluate(sections) == "permissions,notes,appearance,data"
         assert "Only an admin" in await page.text("#data")
 
     with serve(clerk(), users=users) as server:
         visit(f"{server.url}/login", manage)
         visit(f"{server.url}/login", see)
     assert [user.name for user in users.all()] == ["anna", "root"]
-
-
-def test_without_a_token_the_page_says_that_nothing_can_be_changed(serve, visit):
-    async def look(page):
-        await page.wait_for(READY)
-        assert "--no-token" in await page.text("#said")
-        assert await page.evaluate("document.querySelector('input[name=key]').disabled")
-
-    with serve(clerk()) as server:
-        visit(f"{server.url}/settings", look)

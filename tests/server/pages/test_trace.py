@@ -30,37 +30,6 @@ def choose(name, number=0):
     return f"{found}[{number}].click()"
 
 
-def test_a_run_is_a_tree_of_steps_with_what_they_read_and_wrote(serve, visit):
-    async def look(page):
-        await page.wait_for(READY)
-        rounds = ["Round 1", "Model request", "count_items", "price_of", "next_delivery", "Round 2", "Model request"]
-        assert await page.evaluate(SEEN) == ["Turn 1", *rounds]
-        widths = await page.evaluate("[...document.querySelectorAll('#steps .stretch')].map(each => each.offsetWidth)")
-        assert widths[0] >= max(widths[1:]) > 0
-        assert await page.text("#step-title") == "Turn 1"
-        assert "How many?" in await page.evaluate(CONTENT)
-        await page.evaluate(choose("price_of"))
-        assert await page.evaluate(CONTENT) == "item\nlamp"
-        await page.click("#step-output")
-        assert "$12.00 <img src=x" in await page.evaluate(CONTENT)
-        await page.click("#step-raw")
-        assert '"kind": "judged"' in await page.evaluate(CONTENT)
-        await page.evaluate(choose("next_delivery"))
-        assert await page.text("#step-title") == "next_delivery (failed)"
-        await page.evaluate(choose("Model request", 1))
-        assert (await page.evaluate(CHOSEN)).startswith("Model request: There are")
-        await page.click("#step-input")
-        assert "Result of count_items" in await page.evaluate(CONTENT)
-        await page.click("#to-journal")
-        assert await page.evaluate("document.querySelector('#entries [aria-current] .kind').innerText") == "Replied"
-        assert await page.evaluate("document.querySelector('#trace').hidden")
-        assert await page.evaluate("window.taken") is None
-        assert await page.evaluate(OUTSIDE) == []
-
-    with serve(clerk(LOOK, LAMPS)) as server:
-        visit(f"{server.url}/runs/{asked(server.url, 'How many?')}", look)
-
-
 def test_the_tree_is_walked_with_the_keyboard_alone(serve, visit):
     async def look(page):
         await page.wait_for(READY)

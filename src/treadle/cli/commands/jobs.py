@@ -23,6 +23,7 @@ from treadle.core.entries import Entry, Judged, Replied, Returned
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.events import CallJudged, CallReturned, Event, RunStarted, TextArrived
 from treadle.core.messages import Text
+from treadle.core.states import state_name
 from treadle.guard.redaction import Redactor
 from treadle.home import Home, open_home
 from treadle.jobs.execution import JobKind, execute_job
@@ -71,7 +72,7 @@ def _list_jobs(jobs: Jobs, args: argparse.Namespace) -> int:
 def _to_row(job: Job) -> tuple[str, ...]:
     verified = {True: "yes", False: "no"}.get(job.output.get("verified", ""), "-")
     folder = Path(job.workspace).name if job.workspace else "-"
-    return job.id, format_time(job.created_at), job.state, verified, job.kind, folder, job.title or "-"
+    return job.id, format_time(job.created_at), state_name(job.state), verified, job.kind, folder, job.title or "-"
 
 
 def _print_job(job: Job, args: argparse.Namespace) -> int:
@@ -92,7 +93,7 @@ def _describe(job: Job) -> Iterator[tuple[str, str]]:
     yield "job", job.id
     yield "kind", f"{job.kind} ({job.assistant})"
     yield "title", job.title
-    yield "state", f"{job.state}: {job.why}" if job.why else job.state
+    yield "state", f"{state_name(job.state)}: {job.why}" if job.why else state_name(job.state)
     yield "workspace", job.workspace
     yield "model", str(job.origin.get("model", ""))
     yield "began", format_time(job.created_at)
@@ -114,7 +115,7 @@ def _print_cancelled(job: Job, args: argparse.Namespace) -> int:
     elif job.state == "cancelled":
         screen.tell(f"Job {job.id} is cancelled. What it has changed is still there.")
     elif job.is_over:
-        screen.tell(f"Job {job.id} is over already: {job.state}.")
+        screen.tell(f"Job {job.id} is over already: {state_name(job.state)}.")
     else:
         screen.tell(f"Job {job.id} is being stopped by the process that executes it.")
     return OK

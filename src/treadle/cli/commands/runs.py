@@ -8,6 +8,7 @@ from treadle.cli.runner import run_async
 from treadle.cli.ui.pager import paged
 from treadle.cli.ui.render import format_table, format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
+from treadle.core.states import state_name
 from treadle.runs import Runs
 from treadle.stores.journal import RunInfo
 
@@ -38,7 +39,13 @@ async def _list_runs(args: argparse.Namespace) -> int:
 
 
 def _to_row(info: RunInfo) -> tuple[str, ...]:
-    return info.run_id, format_time(info.updated_at), info.status, f"{info.agent} {info.model}".strip(), info.title or "-"
+    return (
+        info.run_id,
+        format_time(info.updated_at),
+        state_name(info.status),
+        f"{info.agent} {info.model}".strip(),
+        info.title or "-",
+    )
 
 
 async def _cancel_run(args: argparse.Namespace) -> int:

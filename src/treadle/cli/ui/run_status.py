@@ -50,7 +50,8 @@ class _Request(Struct):
         at = self.progress
         if at is None or at.stage == "waiting":
             number = f", request {at.request}" if at is not None and at.request else ""
-            return f"Waiting for {self.model}{number}"
+            ahead = f": {format_count(at.ahead, 'run')} ahead of yours" if at is not None and at.ahead else ""
+            return f"Waiting for {self.model}{number}{ahead}"
         number = f", request {at.request}" if at.request else ""
         if at.stage == "loading":
             return f"Loading {self.model}: {_percent(at)}"

@@ -16,11 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from treadle.core.errors import ModelUnavailable, SettingsError
 from treadle.guard.secret_names import classify_name
 from treadle.models.llamacpp.gguf_header import check_gguf_header
+from treadle.models.llamacpp.slot_queue import SlotQueue
 
 LoadProgress = Callable[[float], None]
 
@@ -45,6 +46,7 @@ class RunningChild(Struct, frozen=True):
     address: str
     key: str
     process: "subprocess.Popen[str]"
+    requests: SlotQueue = field(default_factory=SlotQueue)
 
 
 _children: dict[LlamaSettings, RunningChild] = {}

@@ -49,16 +49,18 @@ class LlamaCpp:
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        caller, model = await self._ready(request.progress)
-        slot = await self._prefixes.ready(caller, request)
+        child, caller, model = await self._ready(request.progress)
+        slot, prefix = self._prefixes.choose(caller, request)
         extra = {"cache_prompt": True, "id_slot": slot, **request.options.extra}
         if request.progress is not None:
             extra["return_progress"] = True
-        async for delta in model.reply(replace(request, options=_with_extra(request.options, extra))):
-            yield delta
+        with child.requests.place(slot, request.progress):
+            await self._prefixes.load(caller, slot, prefix, request.progress)
+            async for delta in model.reply(replace(request, options=_with_extra(request.options, extra))):
+                yield delta
 
-    async def _ready(self, report: Callable[[Progress], None] | None) -> tuple[ChildClient, OpenAI]:
-        """Return the child, started if necessary; again if it died."""
+    async def _ready(self, report: Callable[[Progress], None] | None) -> tuple[RunningChild, ChildClient, OpenAI]:
+        """Return the child, started if necessary; again if it died; and what calls it."""
         loop = asyncio.get_running_loop()
 
         def on_load(share: float) -> None:
@@ -71,7 +73,7 @@ class LlamaCpp:
             self._caller = ChildClient(self.name, found.address, found.key)
             name = self.name.partition(":")[2]
             self._model = OpenAI(name, base_url=f"{found.address}/v1", api_key=found.key, timeouts=_LONG_TIMEOUTS, kind="llamacpp")
-        return self._caller, self._model
+        return found, self._caller, self._model
 
 
 def _with_extra(options: Options, extra: dict[str, Any]) -> Options:

@@ -32,26 +32,27 @@ class PromptCache:
         self._address = ""
         self._held: dict[bytes, int] = {}  # beginnings and the slots they are in, the one used longest ago first
 
-    async def ready(self, caller: ChildClient, request: Request) -> int:
-        """Return the slot for a request, with its prefix evaluated there: from disk, or now, and then saved to disk."""
+    def choose(self, caller: ChildClient, request: Request) -> tuple[int, bytes]:
+        """Return the slot for a request, and the prefix that is to be loaded there; empty where the slot has it."""
         if self._address != caller.address:
             self._address, self._held = caller.address, {}
         beginning = _prompt_prefix(request)
         slot = self._held.pop(beginning, None)
         if slot is not None:
             self._held[beginning] = slot
-            return slot
+            return slot, b""
         slot = self._held.pop(next(iter(self._held))) if len(self._held) == self._slots else len(self._held)
         self._held[beginning] = slot
-        if len(beginning) >= MIN_PREFIX:
-            with suppress(ModelError, OSError):  # it only saves time: without it, the prompt is read as any other
-                await self._load_slot(caller, slot, beginning, request.progress)
-        return slot
+        return slot, beginning if len(beginning) >= MIN_PREFIX else b""
 
-    async def _load_slot(self, caller: ChildClient, slot: int, beginning: bytes, report: Report | None) -> None:
-        name = sha256(self._identity.encode() + beginning).hexdigest()[:32] + ".prefix"
-        if not await self._restore(caller, slot, name):
-            await self._evaluate(caller, slot, beginning, name, report)
+    async def load(self, caller: ChildClient, slot: int, prefix: bytes, report: Report | None) -> None:
+        """Have a prefix evaluated in a slot: from disk, or now, and then saved to disk. Does nothing without one."""
+        if not prefix:
+            return
+        name = sha256(self._identity.encode() + prefix).hexdigest()[:32] + ".prefix"
+        with suppress(ModelError, OSError):  # it only saves time: without it, the prompt is read as any other
+            if not await self._restore(caller, slot, name):
+                await self._evaluate(caller, slot, prefix, name, report)
 
     async def _restore(self, caller: ChildClient, slot: int, name: str) -> bool:
         path = self._folder / name

@@ -47,6 +47,7 @@ from treadle.server.runs.schemas import (
 from treadle.server.runs.sse import ReplyData, SseResponse, StreamStart, open_stream, parse_cursor, stream_lines
 from treadle.stores.journal import JournalQuery, RunInfo
 from treadle.stores.journal import cursor_of as place_in_list
+from treadle.stores.queue import RunQueue
 from treadle.workers.dispatcher import wait_for_poll
 from treadle.workers.run_control import wait_for_run
 
@@ -120,7 +121,9 @@ class RunsApi:
         if query.wait:
             await self._wait(request, run_id, query.wait)
         info = await self._load_info(run_id)
-        return view_run(info, await read_journals(self._home, run_id), await self._runs.replies(run_id, requester_of(request)))
+        queued = await RunQueue(self._home.database).find(run_id) if info.status == "open" else None
+        replies = await self._runs.replies(run_id, requester_of(request))
+        return view_run(info, await read_journals(self._home, run_id), replies, queued)
 
     async def _wait(self, request: Request, run_id: str, seconds: float) -> None:
         """Wait until a run is over or waits, so many seconds at most, or until the server stops."""

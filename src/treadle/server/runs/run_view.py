@@ -16,6 +16,7 @@ from treadle.loop.state import replay
 from treadle.server.runs.events import mask_pending_approval, truncate_result
 from treadle.server.runs.replay import Journals, find_pending_approvals
 from treadle.stores.journal import RunInfo
+from treadle.stores.queue import RunsAhead
 
 _REDACTOR = Redactor()
 
@@ -32,7 +33,7 @@ class RunView(Struct, frozen=True):
     """A complete run. Each entry has a `position`, from 1 on, besides its own fields; `usage` is that of all its turns.
 
     `replies` is the data that accompanied the answers, turn by turn, where its assistant returns some. `nested` are the runs that
-    its calls have begun, without those inside of them.
+    its calls have begun, without those inside of them. `queued` is where it waits for a worker.
     """
 
     run: RunInfo
@@ -42,9 +43,10 @@ class RunView(Struct, frozen=True):
     usage: Usage
     replies: list[Any] = []
     nested: list[NestedRun] = []
+    queued: RunsAhead | None = None
 
 
-def view_run(info: RunInfo, journals: Journals, replies: list[Any]) -> RunView:
+def view_run(info: RunInfo, journals: Journals, replies: list[Any], queued: RunsAhead | None = None) -> RunView:
     """Return the view of a run."""
     entries = journals[info.run_id]
     state = replay(entries)
@@ -54,7 +56,8 @@ def view_run(info: RunInfo, journals: Journals, replies: list[Any]) -> RunView:
         if info.status == "waiting"
         else ()
     )
-    return RunView(info, origin, _entries_to_json(entries), waiting, state.usage, replies, _find_nested(info.run_id, journals))
+    nested = _find_nested(info.run_id, journals)
+    return RunView(info, origin, _entries_to_json(entries), waiting, state.usage, replies, nested, queued)
 
 
 def _find_nested(run_id: str, journals: Journals) -> list[NestedRun]:

@@ -3,6 +3,7 @@
 
 import { dollars, lasting } from "./format.js";
 import { recordTables } from "./records.js";
+import { stateName } from "./state-names.js";
 import { element } from "./treadle.js";
 import { visible } from "./visible.js";
 
@@ -10,13 +11,13 @@ import { visible } from "./visible.js";
 
 /** @type {Record<CallState, [string, string]>} */
 const STATES = {  // a sign for those who see it, words for those who hear it
-  written: ["", "being written"],
-  waiting: ["?", "waiting for you"],
-  running: ["", "running"],
-  done: ["✓", "done"],
-  failed: ["!", "failed"],
-  denied: ["×", "denied"],
-  stopped: ["–", "stopped"],
+  written: ["", stateName("written")],
+  waiting: ["?", stateName("asking")],
+  running: ["", stateName("running")],
+  done: ["✓", stateName("done")],
+  failed: ["!", stateName("failed")],
+  denied: ["×", stateName("denied")],
+  stopped: ["–", stateName("stopped")],
 };
 const LONGEST = 160;  // characters of a problem, or of arguments, in the closed card
 

@@ -12,6 +12,7 @@ import { composer } from "./composer.js";
 import { copyButton, offerCopies } from "./copying.js";
 import { icon } from "./icons.js";
 import { saidNode } from "./said.js";
+import { stateTitle } from "./state-names.js";
 import { events } from "./stream.js";
 import { clearWhenSeen, showState } from "./tab-title.js";
 import { messageOf, ServerError } from "./errors.js";
@@ -392,7 +393,7 @@ export class Chat {
     if (reply.stopped === "open") return this.#stranded(turn, reply.reason ?? "");
     if (!isWaiting) answer.settle(reply.message);
     answer.doubt(reply.ungrounded ?? []);
-    answer.end(isWaiting ? "Waiting for you." : reply.stopped === "cancelled" ? STOPPED : "");
+    answer.end(isWaiting ? `${stateTitle(reply.approvals?.length ? "asking" : "waiting")}.` : reply.stopped === "cancelled" ? STOPPED : "");
     answer.foot.replaceChildren(
       ...cutShort(reply), ...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]),
       ...(isWaiting ? [] : [this.#tools(reply)]));
@@ -404,7 +405,7 @@ export class Chat {
   /** Something else has to be answered too. @param {Turn} turn */
   #waits(turn) {
     turn.isAnswered = true;
-    turn.answer.end("Waiting for you.");
+    turn.answer.end(`${stateTitle("asking")}.`);
     [...turn.boxes.values()].find(({ node }) => node.isConnected)?.focus();
   }
 
@@ -413,7 +414,7 @@ export class Chat {
    * @param {Turn} turn @param {unknown} error @param {boolean} isStopped @param {boolean} isElsewhere
    */
   #stumble(turn, error, isStopped, isElsewhere) {
-    if (isElsewhere) turn.answer.end("Waiting for you.");
+    if (isElsewhere) turn.answer.end(`${stateTitle("asking")}.`);
     else if (isStopped) turn.answer.end(STOPPED);
     else if (error instanceof ServerError && error.status === TOO_LONG) this.#giveBack(turn, error.message);
     else this.#failed(turn, messageOf(error));

@@ -1,6 +1,7 @@
 // Two runs side by side: what each has used, their steps in pairs, and the first difference. The address names both.
 
-import { counted, dollars, grouped, lasting, stateName } from "./format.js";
+import { counted, dollars, grouped, lasting } from "./format.js";
+import { stateName } from "./state-names.js";
 import { titleOf } from "./journal.js";
 import { divergenceOf, pairsOf } from "./trace-compare.js";
 import { contentNodes, inLine } from "./trace-view.js";

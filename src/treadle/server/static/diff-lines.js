@@ -11,10 +11,17 @@ export function previewOf(text) {
   return { words: lines.slice(0, start).join("\n"), rest: lines.slice(start).join("\n"), isDiff };
 }
 
-/** What a line of a diff is: what comes, what goes, a heading, a warning. @param {string} line */
+/** @typedef {"heading" | "added" | "removed" | "warning" | "same"} LineKind */
+
+/** What a line of a diff is: what comes, what goes, a heading, a warning. @param {string} line @returns {LineKind} */
 export function kindOf(line) {
-  if (/^(---|\+\+\+) |^@@ /.test(line)) return "heading";
+  if (/^(---|\+\+\+) /.test(line)) return "heading";
+  return line.startsWith("! ") ? "warning" : hunkKindOf(line);
+}
+
+/** What a line of a hunk is: there are no names of files, so that a line `--- x` goes. @param {string} line @returns {LineKind} */
+export function hunkKindOf(line) {
+  if (/^@@ |^\\ /.test(line)) return "heading";
   if (line.startsWith("+")) return "added";
-  if (line.startsWith("-")) return "removed";
-  return line.startsWith("! ") ? "warning" : "same";
+  return line.startsWith("-") ? "removed" : "same";
 }

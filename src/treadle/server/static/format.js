@@ -1,12 +1,10 @@
-// Numbers, times, amounts and states as text. Needs no page.
+// Numbers, times and amounts as text. Needs no page.
 //   import { counted, lasting } from "/static/format.js";
 
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const SPANS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60]];
 /** @type {[number, number, string][]} */
 const SIZES = [[1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]];  // from which on, divided by, and the letter
-/** @type {Record<string, string>} */
-const STATES = { waiting: "waiting for you", limit: "limit reached" };
 const since = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** A number with its separators: 1,234. @param {number} value */
@@ -17,6 +15,11 @@ export function grouped(value) {
 /** "1 goal", "2 goals". @param {number} amount @param {string} one @param {string} [many] */
 export function counted(amount, one, many = `${one}s`) {
   return `${grouped(amount)} ${amount === 1 ? one : many}`;
+}
+
+/** The place in a queue: "2 runs ahead of yours", "next in the queue". @param {number} ahead */
+export function aheadInWords(ahead) {
+  return ahead ? `${counted(ahead, "run")} ahead of yours` : "next in the queue";
 }
 
 /** How many seconds ago something was: "2 hours ago". @param {number} seconds */
@@ -51,11 +54,6 @@ export function short(value) {
 /** A share of a whole: "12 %". @param {number} part @param {number} whole */
 export function percent(part, whole) {
   return 100 * part < whole ? "<1 %" : `${Math.round(100 * part / whole)} %`;
-}
-
-/** What a state of a run or a job is called, on all pages: as in the API and on the command line. @param {string} state */
-export function stateName(state) {
-  return STATES[state] ?? state;
 }
 
 /** @param {number} value */

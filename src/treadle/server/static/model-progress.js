@@ -1,13 +1,15 @@
 // How far a model is with its reply, as text: loading, reading the prompt in per cent, writing with its speed. No page is needed.
 
-import { counted, short } from "./format.js";
+import { aheadInWords, counted, short } from "./format.js";
 
 const LEAST = 1;  // seconds of writing before its speed is known well enough
+
+/** @typedef {{ stage: string, done?: number, total?: number, request?: number, ahead?: number }} Progress */
 
 /** Follows one request to a model. Moments are seconds. */
 export class ModelProgress {
   #model = "";
-  /** @type {{ stage: string, done?: number, total?: number, request?: number } | null} */
+  /** @type {Progress | null} */
   #progress = null;
   /** @type {{ at: number, done: number } | null} */
   #first = null;  // when it began to write, and how much had come then
@@ -18,7 +20,7 @@ export class ModelProgress {
     this.#progress = this.#first = null;
   }
 
-  /** @param {{ stage: string, done?: number, total?: number, request?: number }} progress @param {number} at */
+  /** @param {Progress} progress @param {number} at */
   take(progress, at) {
     const before = this.#progress?.stage === "writing" ? this.#progress.done ?? 0 : 0, { stage, done = 0 } = progress;
     if (stage === "writing" && (!this.#first || done < before)) this.#first = { at, done };
@@ -28,11 +30,11 @@ export class ModelProgress {
   /** What it does, or "" where that isn't known. @param {number} now */
   words(now) {
     if (!this.#progress) return "";
-    const { stage, done = 0, total = 0, request = 0 } = this.#progress, number = request > 1 ? `, request ${request}` : "";
+    const { stage, done = 0, total = 0, request = 0, ahead = 0 } = this.#progress, number = request > 1 ? `, request ${request}` : "";
     const share = total ? ` ${Math.min(Math.floor((100 * done) / total), 100)} %` : "";
     if (stage === "loading") return `Loading ${this.#model || "the model"}${share}`;
     if (stage === "reading") return `Reading the prompt${share}${total ? ` of ${short(total)} tokens` : ""}${number}`;
-    if (stage === "waiting") return `Waiting for ${this.#model || "the model"}${number}`;
+    if (stage === "waiting") return `Waiting for ${this.#model || "the model"}${number}${ahead ? `: ${aheadInWords(ahead)}` : ""}`;
     return `Writing${this.#speed(done, now)}${number}`;
   }
 

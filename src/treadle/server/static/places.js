@@ -5,7 +5,7 @@
 /** @type {Place[]} */
 export const ACTIVITY = [
   { path: "/approvals", title: "Approvals", icon: "shield-check" },
-  { path: "/runs", title: "Runs", icon: "list", within: ["/runs/", "/jobs"] },
+  { path: "/runs", title: "Runs", icon: "list", within: ["/runs/", "/jobs", "/shared/"] },
   { path: "/audit", title: "Audit", icon: "scroll-text" },
   { path: "/stats", title: "Statistics", icon: "chart-column" },
 ];

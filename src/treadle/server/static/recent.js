@@ -3,10 +3,12 @@
 import { assistantIcon, icon } from "./icons.js";
 import { openMenu } from "./menu.js";
 import { grouped, isShown, pathTo } from "./places.js";
+import { matchingRuns, runPath } from "./shared-runs.js";
+import { stateTitle } from "./state-names.js";
 import { sure } from "./sure.js";
 import { ask, element, fill, messageOf } from "./treadle.js";
 
-const AT_ONCE = 40, MORE = 200;
+const AT_ONCE = 40, MORE = 200, SHARED = 20;
 const PAUSE = 200;  // milliseconds without a key after which what was typed is searched for
 
 /** The list, and what fills it. @param {() => AssistantInfo[]} assistants */
@@ -23,23 +25,34 @@ export function recent(assistants) {
     const mine = ++loads, words = search.value.trim();
     /** @type {{ conversations: ConversationInfo[], more: boolean } | null} */
     const found = await ask(`/api/conversations?${new URLSearchParams({ search: words, limit: `${most}` })}`).catch(() => null);
+    const shared = words || !found?.conversations.length ? await ask("/api/shared").catch(() => []) : [];
     if (mine !== loads || !found) return;
     const groups = grouped(found.conversations, Date.now()).map(([name, members]) => group(name, members.map(row)));
+    const matches = words ? matchingRuns(shared, { search: words }).slice(0, SHARED) : [];
+    if (matches.length) groups.push(group("Shared with me", matches.map(sharedRow)));
     fill(list, found.more && most < MORE ? [...groups, moreButton()] : groups);
-    said.textContent = found.conversations.length ? "" : words ? "No matching conversations." : "No conversations yet.";
-    search.hidden = !words && !found.conversations.length;
+    said.textContent = groups.length ? "" : words ? "No matching conversations." : "No conversations yet.";
+    search.hidden = !words && !found.conversations.length && !shared.length;
   }
 
   /** @param {ConversationInfo} info */
   function row(info) {
     const title = info.title || "Untitled", isHere = isShown(info.path, location);
-    const state = { open: "Running", waiting: "Waiting for you" }[info.status];
+    const state = ["open", "waiting"].includes(info.status) ? stateTitle(info.status) : "";
     return element("li", { "data-id": info.id },
       element("a", { class: "side-item", href: info.path, title, "aria-current": isHere ? "true" : null }, assistantIcon(info.assistant),
         element("span", { class: "side-words" }, title), info.pinned ? icon("pin") : null,
         state ? element("span", { class: "side-state", "data-state": info.status, role: "img", "aria-label": state, title: state }) : null),
       element("button", { type: "button", class: "side-more", "aria-label": `Actions for ${title}`, "aria-haspopup": "menu",
         "aria-expanded": "false", onclick: (/** @type {Event} */ { currentTarget }) => actions(currentTarget, info) }, icon("ellipsis")));
+  }
+
+  /** @param {import("./shared-runs.js").SharedRun} shared */
+  function sharedRow({ owner, run }) {
+    const title = `${run.title || run.run_id}, shared by ${owner}`, path = runPath(run.run_id, owner);
+    const isHere = isShown(path, location);
+    return element("li", {}, element("a", { class: "side-item", href: path, title, "aria-current": isHere ? "true" : null },
+      assistantIcon(run.agent), element("span", { class: "side-words" }, run.title || run.run_id)));
   }
 
   /** @param {EventTarget | null} button @param {ConversationInfo} info */

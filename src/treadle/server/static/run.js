@@ -1,13 +1,15 @@
-// The page of a run: what it is, its trace as a tree of steps, its journal with the conversation as it was then, what waits, and
-// forking it.
+// The page of a run: what it is, its trace as a tree of steps, its journal with the conversation as it was then, what waits, forking
+// and sharing it. A run that another user shares can only be read.
 
 import { boxFor } from "./approval.js";
 import { refreshShell } from "./shell.js";
+import { aheadInWords } from "./format.js";
 import { titleOf, usageInWords } from "./journal.js";
 import { fillModels } from "./models.js";
 import { Player } from "./player.js";
 import { facts, mark } from "./states.js";
 import { sure } from "./sure.js";
+import { runApiPath, runInPath, runPath } from "./shared-runs.js";
 import { makeTabs } from "./tabs.js";
 import { StepView, TraceTree } from "./trace-view.js";
 import { traceOf } from "./trace.js";
@@ -16,14 +18,15 @@ import { ago } from "./words.js";
 
 const PLAYS = "#play", JOURNAL = "#journal";  // in the address: it plays by itself, and the journal is shown
 const LOOK = 2000;    // milliseconds between two looks at a run that is under way
-const runId = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
-const path = `/api/runs/${encodeURIComponent(runId)}`;
+const { owner, runId } = runInPath(location.pathname);
+const path = runApiPath(runId, owner);
 const bench = `/?run=${encodeURIComponent(runId)}`;
 const isJob = runId.startsWith("job-");
 const fork = byId("fork", HTMLFormElement);
 /** @type {RunInfo | null} */
 let run = null;
 let known = -1;  // entries that are shown
+let me = "";  // the user's name, where they can share it
 /** @type {Entry[]} */
 let entries = [];
 
@@ -31,7 +34,7 @@ async function load() {
   const said = await ask(path), wanted = placeInAddress(), isFirst = known < 0;
   const info = run = /** @type {RunInfo} */ (said.run);
   drawHead(info, said);
-  drawAsked(said.approvals);
+  drawAsked(owner ? [] : said.approvals);
   byId("views").hidden = false;
   if (said.entries.length !== known) {
     entries = said.entries;
@@ -62,7 +65,7 @@ function showEntry(position) {
 /** @param {string} nested */
 async function loadNested(nested) {
   try {
-    const said = await ask(`/api/runs/${encodeURIComponent(nested)}`);
+    const said = await ask(runApiPath(nested, owner));
     return traceOf(said.entries, said.nested);
   } catch (error) {
     byId("said").replaceChildren(element("p", { class: "notice bad" }, messageOf(error)));
@@ -84,26 +87,40 @@ function viewChosen(id) {
 
 // what it is
 
-/** @param {RunInfo} info @param {{ usage: Usage, origin?: { recording?: { date: string } } }} said */
-function drawHead(info, { usage, origin }) {
+/**
+ * @param {RunInfo} info
+ * @param {{ usage: Usage, origin?: { recording?: { date: string } }, queued?: RunsAhead | null, approvals: PendingCall[] }} said
+ */
+function drawHead(info, { usage, origin, queued, approvals }) {
   const title = byId("title");
   title.className = "";
   title.textContent = titleOf(info);
   document.title = `${titleOf(info)} · Treadle`;
   byId("about").replaceChildren(...facts({
-    Status: mark(info.status), Recorded: origin?.recording?.date, Assistant: info.agent, Model: info.model, User: info.user,
-    Began: ago(info.opened_at * 1000), Used: usageInWords(usage),
-    Inside: info.parent ? element("a", { href: `/runs/${encodeURIComponent(info.parent)}` }, info.parent) : null,
+    Status: mark(queued ? "queued" : approvals.length ? "asking" : info.status),
+    Queue: queued ? `${queued.queue}, ${aheadInWords(queued.ahead)}` : null,
+    Recorded: origin?.recording?.date, Assistant: info.agent, Model: info.model, User: info.user,
+    Access: owner ? `read only, shared by ${owner}` : null, Began: ago(info.opened_at * 1000), Used: usageInWords(usage),
+    Inside: info.parent ? element("a", { href: runPath(info.parent, owner) }, info.parent) : null,
     Run: element("code", {}, info.run_id),
   }));
+  byId("doings").hidden = Boolean(owner);
+  if (owner) return;
   byId("doings").replaceChildren(...[
     isJob ? element("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(runId)}` }, "Job") : null,
     isJob || info.parent ? null : element("a", { class: "button", href: bench }, "Continue in the workbench"),
     element("a", { class: "button quiet", href: `/runs/${encodeURIComponent(runId)}/compare` }, "Compare"),
+    me && !info.parent
+      ? element("button", { type: "button", class: "quiet", id: "share", "aria-haspopup": "dialog", onclick: share }, "Share") : null,
     info.status === "open" && !isJob ? element("button", { type: "button", class: "quiet", onclick: cancel }, "Stop") : null,
     isJob || info.parent || ["open", "waiting"].includes(info.status) ? null
       : element("button", { type: "button", class: "quiet", onclick: remove }, "Delete"),
   ].filter((each) => each !== null));
+}
+
+async function share() {
+  const { openShareDialog } = await import("./share-dialog.js");
+  await openShareDialog(runId, me).catch(complain);
 }
 
 async function cancel() {
@@ -165,10 +182,13 @@ function complain(error) {
 }
 
 fork.addEventListener("submit", forkRun);
+byId("forking").hidden = Boolean(owner);
 byId("forking").addEventListener("toggle", drawModels, { once: true });
-const player = new Player(), stepView = new StepView(showEntry);
+const player = new Player(), stepView = new StepView(showEntry, owner);
 const tree = new TraceTree(byId("steps"), loadNested, (step) => stepView.show(step));
 const chooseView = makeTabs(byId("views"), viewChosen);
 const playsByItself = location.hash === PLAYS && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+const user = owner ? null : await ask("/api/me").catch(() => null);
+if (user && !user.local) me = user.name;
 await load().catch(complain);
 if (playsByItself && player.entries.length) player.play();

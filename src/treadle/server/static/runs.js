@@ -1,8 +1,10 @@
 // The page of runs: searched, filtered, older ones on demand; what is under way is looked at again. What was picked is in the
-// address.
+// address. With `?shared=true` these are the runs that other users share with one.
 
 import { regularly } from "./regularly.js";
 import { titleOf } from "./journal.js";
+import { matchingRuns, runPath } from "./shared-runs.js";
+import { stateName } from "./state-names.js";
 import { mark } from "./states.js";
 import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
 import { ago, counted } from "./words.js";
@@ -10,21 +12,45 @@ import { ago, counted } from "./words.js";
 const OFTEN = 4000;    // milliseconds between two looks
 const PAUSE = 250;     // milliseconds without a key after which what was typed is searched for
 const AT_ONCE = "30";
+const STATUSES = ["open", "waiting", "answered", "limit", "failed", "cancelled"];
 const form = byId("picking", HTMLFormElement), list = byId("runs"), said = byId("said"), older = byId("older", HTMLButtonElement);
 const search = query(form, "[name=search]", HTMLInputElement);
 const [status, assistant] = ["status", "assistant"].map((name) => query(form, `[name=${name}]`, HTMLSelectElement));
-/** @type {Map<string, { info: RunInfo, node: HTMLElement }>} */
-const rows = new Map();  // by run: { info, node }
+/** @typedef {RunInfo & { owner?: string }} ListedRun */
+/** @type {Map<string, { info: ListedRun, node: HTMLElement }>} */
+const rows = new Map();  // by the address of the run's page
+const isShared = new URLSearchParams(location.search).has("shared");
 let asking = new AbortController(), typing = 0, following = "";
 
 async function begin() {
   const wanted = new URLSearchParams(location.search);
   /** @type {AssistantInfo[]} */
   const assistants = await ask("/api/assistants").catch(() => []);
+  status.append(...STATUSES.map((value) => element("option", { value }, stateName(value))));
   assistant.append(...assistants.map(({ name, title }) => element("option", { value: name }, title)));
   for (const field of [search, status, assistant]) field.value = wanted.get(field.name) ?? "";
   for (const field of [status, assistant]) if (field.selectedIndex < 0) field.value = "";
+  drawTabs();
   await show();
+}
+
+/** Runs are shared on servers with users. */
+async function drawTabs() {
+  const shared = byId("shared");
+  if (isShared) {
+    shared.setAttribute("aria-current", "true");
+    query(document, ".tabs a").removeAttribute("aria-current");
+  }
+  const me = isShared ? null : await ask("/api/me").catch(() => null);
+  shared.closest("li")?.toggleAttribute("hidden", !isShared && (!me || me.local));
+}
+
+/** A page of the list. @param {AbortSignal} signal @param {Record<string, string>} [more] @returns {Promise<RunPage>} */
+async function load(signal, more = {}) {
+  if (!isShared) return ask(`/api/runs?${picked({ limit: AT_ONCE, ...more })}`, undefined, { signal });
+  const shared = await ask("/api/shared", undefined, { signal });
+  const runs = matchingRuns(shared, Object.fromEntries(picked())).map(({ owner, run }) => ({ ...run, owner }));
+  return { runs, more: false, next: "" };
 }
 
 /** @param {Record<string, string>} [more] */
@@ -36,10 +62,10 @@ function picked(more = {}) {
 async function show() {
   asking.abort();
   asking = new AbortController();
-  history.replaceState(null, "", `${location.pathname}${picked().size ? `?${picked()}` : ""}`);
+  const address = picked(isShared ? { shared: "true" } : {});
+  history.replaceState(null, "", `${location.pathname}${address.size ? `?${address}` : ""}`);
   await careful(async (signal) => {
-    /** @type {RunPage} */
-    const { runs, more, next } = await ask(`/api/runs?${picked({ limit: AT_ONCE })}`, undefined, { signal });
+    const { runs, more, next } = await load(signal);
     following = next;
     rows.clear();
     put(runs);
@@ -52,13 +78,12 @@ async function show() {
 async function showOlder() {
   older.disabled = true;
   await careful(async (signal) => {
-    /** @type {RunPage} */
-    const { runs, more, next } = await ask(`/api/runs?${picked({ limit: AT_ONCE, before: following })}`, undefined, { signal });
+    const { runs, more, next } = await load(signal, { before: following });
     following = next;
-    const fresh = runs.filter(({ run_id }) => !rows.has(run_id));
+    const fresh = runs.filter((info) => !rows.has(pathOf(info)));
     put(fresh);
     list.append(...nodesOf(fresh));
-    rows.get(fresh[0]?.run_id)?.node.querySelector("a")?.focus();
+    nodesOf(fresh)[0]?.querySelector("a")?.focus();
     older.hidden = !more;
     tell();
   });
@@ -68,37 +93,42 @@ async function showOlder() {
 /** Whatever is new or has changed, without an announcement. */
 async function lookAgain() {
   const { signal } = asking;
-  /** @type {RunPage | null} */
-  const news = await ask(`/api/runs?${picked({ limit: AT_ONCE })}`, undefined, { signal }).catch(() => null);
+  const news = await load(signal).catch(() => null);
   if (!news || signal.aborted) return;
-  const fresh = news.runs.filter(({ run_id }) => !rows.has(run_id));
+  const fresh = news.runs.filter((info) => !rows.has(pathOf(info)));
   put(news.runs);
   list.prepend(...nodesOf(fresh));
   if (fresh.length) tell();
 }
 
-/** @param {RunInfo[]} runs */
-function nodesOf(runs) {
-  return runs.flatMap(({ run_id }) => rows.get(run_id)?.node ?? []);
+/** @param {ListedRun} info */
+function pathOf({ run_id, owner }) {
+  return runPath(run_id, owner);
 }
 
-/** @param {RunInfo[]} runs */
+/** @param {ListedRun[]} runs */
+function nodesOf(runs) {
+  return runs.flatMap((info) => rows.get(pathOf(info))?.node ?? []);
+}
+
+/** @param {ListedRun[]} runs */
 function put(runs) {
   for (const info of runs) {
-    const row = rows.get(info.run_id);
+    const row = rows.get(pathOf(info));
     if (row && row.info.status === info.status && row.info.entries === info.entries) continue;
     const node = rowOf(info);
     if (row) row.node.replaceChildren(...node.childNodes);
-    rows.set(info.run_id, { info, node: row?.node ?? node });
+    rows.set(pathOf(info), { info, node: row?.node ?? node });
   }
 }
 
-/** @param {RunInfo} runInfo */
-function rowOf({ run_id, agent, model, user, title, status, updated_at, entries }) {
+/** @param {ListedRun} info */
+function rowOf({ run_id, agent, model, user, title, status, updated_at, entries, owner }) {
   return element("li", { class: "row-line" },
-    element("a", { class: "title", href: `/runs/${encodeURIComponent(run_id)}` }, titleOf({ title, run_id })), mark(status),
+    element("a", { class: "title", href: runPath(run_id, owner) }, titleOf({ title, run_id })), mark(status),
     element("p", { class: "small soft facts-line" },
-      [agent, model, user, counted(entries, "entry", "entries")].filter(Boolean).map((each) => element("span", {}, each)),
+      [agent, model, owner ? `shared by ${owner}` : user, counted(entries, "entry", "entries")].filter(Boolean)
+        .map((each) => element("span", {}, each)),
       ago(updated_at * 1000)));
 }
 
@@ -108,7 +138,7 @@ function tell() {
   said.className = "soft small";
   said.textContent = amount
     ? `${counted(amount, "run")}${older.hidden ? "" : ", the newest"}.`
-    : picked().size ? "No matching runs." : "No runs yet.";
+    : picked().size ? "No matching runs." : isShared ? "No other user shares a run with you." : "No runs yet.";
 }
 
 /** @param {(signal: AbortSignal) => Promise<void>} act */

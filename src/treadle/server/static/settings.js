@@ -1,6 +1,7 @@
 // The settings page. What concerns the server is shown to its admins; permissions, appearance and data are each user's own.
 
 import { patternWords } from "./approval.js";
+import { noteSection } from "./settings-notes.js";
 import { field, outcome, row, savingForm, section, sourceWords, tell } from "./settings-parts.js";
 import { modelSection } from "./settings-models.js";
 import { userSection } from "./settings-people.js";
@@ -36,6 +37,7 @@ async function show() {
   const sections = [
     ...(isAdmin ? [modelSection(state)] : []),
     permissionSection(state),
+    noteSection(),
     ...(me.local ? [folderSection(state), toolSection(state)] : []),
     appearanceSection(),
     dataSection(state),

@@ -1,10 +1,12 @@
 // How the states of runs and jobs are marked, on every page the same.
 
-import { stateName } from "./format.js";
+import { stateName } from "./state-names.js";
 import { element } from "./treadle.js";
 
 /** @type {Record<string, string>} */
-const KINDS = { open: "busy", running: "busy", waiting: "warn", answered: "good", completed: "good", failed: "bad" };
+const KINDS = {
+  open: "busy", running: "busy", waiting: "warn", asking: "warn", answered: "good", completed: "good", failed: "bad",
+};
 
 /** A state as a mark. @param {string} state */
 export function mark(state) {

@@ -1,8 +1,10 @@
 // The trace of a run as a tree that can be walked with the keyboard, each step with a bar of its duration, and one step in full: its
 // input, its output, and the entries of the journal as they are stored.
 
-import { shown } from "./given.js";
+import { textOrDiff } from "./diff.js";
 import { dollars, grouped, lasting } from "./format.js";
+import { runPath } from "./shared-runs.js";
+import { stateName } from "./state-names.js";
 import { facts } from "./states.js";
 import { makeTabs } from "./tabs.js";
 import { flattened, tokensOf } from "./trace.js";
@@ -18,8 +20,6 @@ import { visible } from "./visible.js";
 
 /** @type {Record<string, string>} */
 const SIGNS = { turn: "❯", round: "↻", request: "✦", call: "⚙", wait: "…", note: "·" };
-/** @type {Record<string, string>} */
-const STATES = { failed: "failed", denied: "denied", waiting: "waiting", running: "running", stopped: "stopped" };
 const LONGEST = 120;   // characters of a line
 const MANY = 200;      // steps from which on turns are closed at first, except the last
 const RAW = 100_000;   // characters of entries that are shown
@@ -184,9 +184,11 @@ export class StepView {
   #step = null;
   #tab = "step-input";
   #choose;
+  #owner;
 
-  /** @param {(position: number) => void} toEntry */
-  constructor(toEntry) {
+  /** @param {(position: number) => void} toEntry @param {string} [owner] the user who shares the run */
+  constructor(toEntry, owner = "") {
+    this.#owner = owner;
     this.#choose = makeTabs(byId("step-tabs"), (id) => this.#draw(id));
     byId("to-journal").addEventListener("click", () => toEntry(this.#step?.entries[0].position ?? 1));
   }
@@ -196,12 +198,12 @@ export class StepView {
     if (this.#step !== step) this.#tab = step.output.length && !step.input.length ? "step-output" : this.#tab;
     this.#step = step;
     const { usage, start, end, seconds } = step, inside = step.run;
-    byId("step-title").textContent = `${step.name}${STATES[step.state] ? ` (${STATES[step.state]})` : ""}`;
+    byId("step-title").textContent = `${step.name}${step.state === "done" ? "" : ` (${stateName(step.state)})`}`;
     byId("step-facts").replaceChildren(...facts({
       Duration: end === null ? "in progress" : lasting(end - start),
       Execution: seconds && end !== null && end - start - seconds > 0.01 ? lasting(seconds) : null,
       Model: step.model, Tokens: tokensOf(usage) ? tokensInWords(usage) : null, Cost: usage.cost == null ? null : dollars(usage.cost),
-      ...step.facts, "Nested run": inside ? element("a", { href: `/runs/${encodeURIComponent(inside)}` }, inside) : null,
+      ...step.facts, "Nested run": inside ? element("a", { href: runPath(inside, this.#owner) }, inside) : null,
     }));
     this.#choose(this.#tab);
   }
@@ -218,7 +220,7 @@ export class StepView {
 /** The contents of a step. @param {import("./trace.js").Content[]} contents */
 export function contentNodes(contents) {
   if (!contents.length) return [element("p", { class: "soft" }, "None.")];
-  return contents.map(({ title, text }) => element("div", {}, element("h3", {}, visible(title)), shown(text)));
+  return contents.map(({ title, text }) => element("div", {}, element("h3", {}, visible(title)), textOrDiff(text)));
 }
 
 /** @param {Entry[]} entries */
@@ -248,7 +250,8 @@ function keyOf({ kind, entries }) {
 function nameOf({ kind, name, brief, state, start, end, usage }) {
   const tokens = tokensOf(usage);
   return [
-    `${name}${brief ? `: ${inLine(brief)}` : ""}`, STATES[state], end === null || kind === "note" ? "" : lasting(end - start),
+    `${name}${brief ? `: ${inLine(brief)}` : ""}`, state === "done" ? "" : stateName(state),
+    end === null || kind === "note" ? "" : lasting(end - start),
     tokens ? `${grouped(tokens)} tokens` : "", usage.cost == null ? "" : dollars(usage.cost),
   ].filter(Boolean).join(", ");
 }

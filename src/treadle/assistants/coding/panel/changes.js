@@ -1,5 +1,7 @@
 // What a job changes, file by file, while it works. Only what is new is drawn, so that one can read on meanwhile.
 
+import { diffLine } from "/static/diff.js";
+import { hunkKindOf } from "/static/diff-lines.js";
 import { ask, byId, element, query } from "/static/treadle.js";
 import { isHunk, numbersOf, unchanged } from "./hunks.js";
 import { counted } from "/static/format.js";
@@ -139,8 +141,5 @@ function drawLines(pre, before, lines) {
 
 /** @param {string} line @param {boolean} isFresh */
 function lineOf(line, isFresh) {
-  const fresh = isFresh ? "fresh" : null;
-  if (line.startsWith("+")) return element("ins", { class: fresh }, `${line}\n`);
-  if (line.startsWith("-")) return element("del", { class: fresh }, `${line}\n`);
-  return element("span", { class: line.startsWith("@@") || line.startsWith("\\") ? "soft" : null }, `${line}\n`);
+  return diffLine(line, hunkKindOf(line), isFresh && /^[+-]/.test(line) ? "fresh" : "");
 }

@@ -4,12 +4,13 @@
 import { argumentList } from "/static/calls.js";
 import { lasting } from "/static/format.js";
 import { show } from "/static/markdown.js";
+import { stateName } from "/static/state-names.js";
 import { element, query } from "/static/treadle.js";
 
 /** @type {Record<string, [string, string]>} */
-const STATES = {
-  running: ["", "running"], waiting: ["?", "waiting for you"], done: ["✓", "done"], failed: ["!", "failed"],
-  denied: ["×", "denied"], stopped: ["–", "stopped"],
+const STATES = {  // a sign, and the name of the state
+  running: ["", stateName("running")], waiting: ["?", stateName("asking")], done: ["✓", stateName("done")],
+  failed: ["!", stateName("failed")], denied: ["×", stateName("denied")], stopped: ["–", stateName("stopped")],
 };
 const NEAR = 60;  // pixels from the end, from which on the view follows
 

@@ -1,6 +1,6 @@
 // How jobs are said: their states, their kinds, and folders by their names. No page is needed.
 
-import { stateName } from "/static/format.js";
+import { stateName } from "/static/state-names.js";
 
 /** @type {Record<string, string>} */
 export const KINDS = { build: "Build", debug: "Debug", review: "Review", triage: "Triage" };
