@@ -29,8 +29,8 @@ run: $(RUN)  ## serve the pages with samples of every assistant, and print the l
 	.venv-run/bin/treadle serve --demo
 
 test: $(READY)  ## everything CI does: format, lint, layers, types, tests, docs
-	$(MAKE) --no-print-directory -j 2 --output-sync=target types check $(COLLECTED)  # type checkers, which take longest, use one core
-	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory -j 2 --output-sync=target types check $(COLLECTED) $(PROJECTS) browser pure  # type checkers use one core until the end
+	$(MAKE) --no-print-directory rest
 
 fresh:  ## both commands on a machine that has only Python, make and git, as root and as an ordinary user; needs root
 	sh scripts/fresh.sh

@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,15 @@ def pytest_configure() -> None:
         os.environ["VIRTUAL_ENV"] = str(PROJECTS)
 
 
-def pytest_collection_finish() -> None:
-    """Leave tests and modules, which live to the end, out of every garbage collection from now on."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Leave tests and modules, which live to the end, out of every garbage collection."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_sessionstart() -> None:

@@ -1,7 +1,11 @@
-"""Runs `treadle` as a process: with pipes, or at a terminal that a test types into. `InProcess` runs it here."""
+"""Runs `treadle` for tests: `treadle` and `start` as a process with pipes, `Terminal` as one at a terminal that a test types into,
+`treadle_here` in this process where that makes no difference. `InProcess` changes the environment of the test.
+"""
 
+import asyncio
 import io
 import json
+import logging
 import os
 import pty
 import re
@@ -9,8 +13,12 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
-from contextlib import suppress
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -18,12 +26,15 @@ import pytest
 
 from cli.forkserver import Forked, forkable
 from treadle.cli.main import main
-from treadle.models.repairs import repair_memory
+from treadle.models.repairs import RepairMemory, repair_memory
 
 TOOLBOX = str(Path(__file__).with_name("toolbox.py"))
 SLOW_TOOLS = str(Path(__file__).with_name("slow_tools.py"))
 PATIENCE = 60  # seconds
 BLANK = re.compile(r">(?:\x08|\x1b\[\d+D)\x1b\[\d+C")  # how the line editor draws the blank of its prompt
+PIPE_SIZE = 65536  # bytes that a pipe holds
+PROCESS_COMMANDS = frozenset(("acp", "mcp", "serve", "worker"))  # they read their standard input as a pipe, or run until a signal
+RUN_BY_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID")
 KEPT = ("PATH", "PYTHONPATH", "SYSTEMROOT", "COVERAGE_PROCESS_START", "VIRTUAL_ENV")
 
 
@@ -50,8 +61,94 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def treadle(home: Path, *args: str, stdin: str = "", cwd: Path | None = None, **env: str) -> Ran:
-    """Run a command to its end."""
+    """Run a command to its end, as a process."""
     return finished(*args, stdin=stdin, cwd=cwd, env=environment(home, **env))
+
+
+def treadle_here(home: Path, *args: str, stdin: str = "", cwd: Path | None = None, **env: str) -> Ran:
+    """Run a command to its end in this process, for less than half of the CPU time, unless the process is part of what it does."""
+    settings = environment(home, **env)
+    run = called if _is_callable(args, settings, stdin) else finished
+    return run(*args, stdin=stdin, cwd=cwd, env=settings)
+
+
+def _is_callable(args: tuple[str, ...], env: dict[str, str], stdin: str) -> bool:
+    """Whether a command can be called here: not where it works until a signal or detaches, nor beside a loop or a thread."""
+    if threading.current_thread() is not threading.main_thread() or asyncio._get_running_loop():
+        return False
+    own = env.get("PYTHONPATH") == os.environ.get("PYTHONPATH") and forkable(command(*args)[1:], env)
+    return own and len(stdin) < PIPE_SIZE // 4 and PROCESS_COMMANDS.isdisjoint(args[:1]) and "--detach" not in args
+
+
+def called(*args: str, stdin: str = "", cwd: Path | None = None, env: dict[str, str]) -> Ran:
+    """A command that `main` has run to its end in this process, with the environment and the files that a process would have."""
+    out, err = os.memfd_create("stdout"), os.memfd_create("stderr")
+    given, typed = os.pipe()
+    os.write(typed, stdin.encode())
+    os.close(typed)
+    with os.fdopen(given), os.fdopen(out, "r+") as shown, os.fdopen(err, "r+") as reported:
+        with _process_state(env, cwd or Path.cwd(), (given, out, err)):
+            code = _exit_code(args)
+        for file in (shown, reported):
+            file.seek(0)
+        return Ran(code, shown.read(), reported.read())
+
+
+def _exit_code(args: tuple[str, ...]) -> int:
+    try:
+        code: Any = main([*args])
+    except SystemExit as end:
+        code = end.code
+    except Exception:  # noqa: BLE001 - as the interpreter does
+        traceback.print_exc()
+        code = 1
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+        code = 1
+    return code or 0
+
+
+@contextmanager
+def _process_state(env: dict[str, str], cwd: Path, files: tuple[int, int, int]) -> Iterator[None]:
+    """Have this process be one with this environment, folder and standard files; restore all that a command may change."""
+    before, folder, kept = {**os.environ}, Path.cwd(), [os.dup(number) for number in range(3)]
+    streams, path, arguments = (sys.stdin, sys.stdout, sys.stderr), [*sys.path], sys.argv
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    loggers = [logging.root, *(each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger))]
+    logged = [(each, [*each.handlers], each.level, each.propagate) for each in loggers]
+    os.environ.clear()
+    os.environ.update({name: value for name, value in before.items() if name in RUN_BY_PYTEST} | env)
+    os.chdir(cwd)
+    repairs = {**vars(repair_memory)}
+    vars(repair_memory).update(vars(RepairMemory()))
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    own = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w"), os.fdopen(os.dup(2), "w", buffering=1)
+    sys.stdin, sys.stdout, sys.stderr = own
+    try:
+        with warnings.catch_warnings():
+            yield
+    finally:
+        for stream in own:
+            with suppress(OSError, ValueError):
+                stream.close()
+        sys.stdin, sys.stdout, sys.stderr = streams
+        for number, file in enumerate(kept):
+            os.dup2(file, number)
+            os.close(file)
+        for each in {*logging.root.manager.loggerDict.values()} - {*loggers}:
+            if isinstance(each, logging.Logger):
+                each.handlers.clear()
+        for each, had, level, propagate in logged:
+            each.handlers[:], each.propagate = had, propagate
+            each.setLevel(level)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        sys.path[:], sys.argv = path, arguments
+        vars(repair_memory).update(repairs)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def finished(*args: str, stdin: str = "", cwd: Path | None = None, env: dict[str, str]) -> Ran:

@@ -1,4 +1,4 @@
-"""A command that is forked off the server is the command that a new interpreter would be."""
+"""A command that is forked off the server, or called in this process, is the command that a new interpreter would be."""
 
 import os
 import re
@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from cli.forkserver import Forked, forkable, launched, ran
-from cli.running import asks, command, environment, script
+from cli.running import asks, called, command, environment, finished, script
+from treadle.cli.options import COMMANDS as ALL_COMMANDS
 
 COMMANDS = [
     ["--version"],
@@ -34,7 +35,23 @@ def test_it_prints_and_ends_as_one_in_a_new_interpreter(home, words):
         with start() as process:
             out, err = process.communicate(timeout=60)
         seen.append((process.returncode, without_ids(out), without_ids(err)))
-    assert seen[0] == seen[1]
+    here = called(*line[3:], env=environment(home))
+    assert seen[0] == seen[1] == (here.code, without_ids(here.out), without_ids(here.err))
+
+
+def test_every_command_is_the_same_in_a_process_and_called_here(home):
+    for name, *_ in ALL_COMMANDS:
+        for words in ([name, "--help"], [name, "--nothing"]):
+            assert finished(*words, env=environment(home)) == called(*words, env=environment(home)), words
+
+
+def test_a_command_that_is_called_here_leaves_this_process_as_it_was(home, capfd):
+    before = {**os.environ}, os.getcwd(), [*sys.path], sys.stdin, sys.stdout, sys.stderr, signal.getsignal(signal.SIGINT)  # noqa: PTH109
+    ran = called("ask", "-m", script(home, "Hello to you."), "Hello", cwd=home, env=environment(home))
+    after = {**os.environ}, os.getcwd(), [*sys.path], sys.stdin, sys.stdout, sys.stderr, signal.getsignal(signal.SIGINT)  # noqa: PTH109
+    assert (ran.code, ran.out) == (0, "Hello to you.\n")
+    assert before == after
+    assert capfd.readouterr() == ("", "")
 
 
 def without_ids(text):

@@ -3,7 +3,8 @@ import sys
 
 import pytest
 
-from cli.running import command, environment, script, start, treadle
+from cli.running import command, environment, script, start
+from cli.running import treadle_here as treadle
 from treadle import __version__
 
 

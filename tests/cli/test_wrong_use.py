@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.running import treadle
+from cli.running import treadle_here as treadle
 
 MISSPELT = {
     ("raed", "x.py"): ("", "treadle: There is no command 'raed'. Did you mean read or triage? `treadle --help` lists them."),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from cli.running import treadle
+from cli.running import treadle_here as treadle
 from treadle import Agent, Answer, Runs, ask, open_home, tool
 from treadle.core.entries import Said
 from treadle.home import close_home

@@ -3,7 +3,8 @@
 import pytest
 
 from assistants.courses.course_setup import ASTRONOMY, MCP, SAILING, write
-from cli.running import asks, script, treadle
+from cli.running import asks, script
+from cli.running import treadle_here as treadle
 
 
 @pytest.fixture

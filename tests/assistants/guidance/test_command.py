@@ -2,7 +2,8 @@
 
 import pytest
 
-from cli.running import asks, script, treadle
+from cli.running import asks, script
+from cli.running import treadle_here as treadle
 
 CHANGE = asks(("change_problem_spec", {"constraints": [{"name": "Noise", "weight": 33}]}))
 

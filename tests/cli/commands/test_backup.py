@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from attachments import png
-from cli.running import script, treadle
+from cli.running import script
+from cli.running import treadle_here as treadle
 
 USAGE = 2
 

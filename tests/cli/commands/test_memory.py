@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from cli.running import asks, script, treadle
+from cli.running import asks, script
+from cli.running import treadle_here as treadle
 
 
 def folder(home):

@@ -3,7 +3,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from cli.running import treadle
+from cli.running import treadle_here as treadle
 from wire import WireServer, refuse
 
 
