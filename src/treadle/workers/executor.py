@@ -77,7 +77,8 @@ async def advance_run(
     keeping = asyncio.ensure_future(_renew_lease(home.leases, lease))
     try:
         await asyncio.wait([carrying, keeping], return_when=asyncio.FIRST_COMPLETED)
-        return carrying.result() if carrying.done() else AdvanceResult("fenced", _LOST_LEASE)
+        done = carrying.result() if carrying.done() else AdvanceResult("fenced", _LOST_LEASE)
+        return AdvanceResult("cancelled") if done.outcome == "fenced" and await _is_cancelled(home, lease.run_id) else done
     finally:
         keeping.cancel()
         carrying.cancel()
@@ -85,6 +86,14 @@ async def advance_run(
 
 
 _LOST_LEASE = "another worker carries it on by now, since this one was silent for too long"
+
+
+async def _is_cancelled(home: Home, run_id: str) -> bool:
+    """Return whether another process took the lease to cancel the run."""
+    try:
+        return (await home.journal.info(run_id)).status == "cancelled"
+    except JournalError:
+        return False
 
 
 async def _renew_lease(leases: Leases, lease: Lease) -> None:

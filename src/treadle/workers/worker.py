@@ -21,6 +21,7 @@ from treadle.stores.waits import PAGE
 from treadle.stores.worker_list import WorkerInfo, WorkerList
 from treadle.workers.dispatcher import Dispatcher, LocalDispatcher, WorkerOptions, wait_for_poll
 from treadle.workers.executor import RENEWALS, AdvanceResult, Observe, advance_run
+from treadle.workers.run_control import end_overdue_runs
 from treadle.workers.run_spec import WorkerModels, check_queue_name, is_worker_run, run_spec_of
 from treadle.workers.schedules import start_due_runs
 
@@ -202,6 +203,8 @@ class Worker:
             try:
                 for run_id in [*await start_due_runs(self._schedules), *await self._waking.queue_due_runs()]:
                     self._tell(f"{run_id} was due and is queued")
+                for run_id in await end_overdue_runs(self._home):
+                    self._tell(f"{run_id} cancelled, since its worker doesn't respond")
             except JournalError as error:
                 log.error("Schedules couldn't be looked at: %s", error)
             await wait_for_poll(stop, await self._waking.seconds_to_next(SCHEDULE_POLL_SECONDS))
