@@ -43,18 +43,21 @@ class Leases:
             f"INSERT INTO leases VALUES (?, ?, 1, {now} + ?) ON CONFLICT (run_id) DO UPDATE"  # noqa: S608 - our own words
             f" SET holder = excluded.holder, token = leases.token + 1, until = excluded.until WHERE leases.until <= {now}"
         )
-        self._take_cancelled = (
-            f"UPDATE leases SET holder = ?, token = token + 1, until = {now} + ? WHERE run_id = ?"  # noqa: S608
-            f" AND substr(holder, 1, {len(CANCELLER)}) <> '{CANCELLER}' AND EXISTS"
+        is_overdue = (
+            f"substr(holder, 1, {len(CANCELLER)}) <> '{CANCELLER}' AND EXISTS"  # noqa: S608
             f" (SELECT 1 FROM cancel_requests WHERE cancel_requests.run_id = leases.run_id AND at <= {now} - ?)"
         )
+        self._take_cancelled = (
+            f"UPDATE leases SET holder = ?, token = token + 1, until = {now} + ? WHERE run_id = ? AND {is_overdue}"  # noqa: S608
+        )
+        self._may = f"SELECT 1 FROM leases WHERE run_id = ? AND (until <= {now} OR {is_overdue})"  # noqa: S608
         self._renew = f"UPDATE leases SET until = {now} + ? WHERE run_id = ? AND token = ? AND holder <> ''"  # noqa: S608
         self._held = f"SELECT 1 FROM leases WHERE run_id = ? AND holder <> '' AND until > {now}"  # noqa: S608
         self._expired = f"SELECT run_id FROM leases WHERE holder <> '' AND until <= {now} ORDER BY until, run_id"  # noqa: S608
 
     async def take(self, run_id: str, holder: str, seconds: float) -> Lease | None:
         """Acquire a lease on a run; return None where one is held, even by the same holder."""
-        return await self._acquire(Lease(run_id, holder, 0, seconds), self._take, (run_id, holder, seconds))
+        return await self._acquire(Lease(run_id, holder, 0, seconds), (self._take, (run_id, holder, seconds)))
 
     async def take_to_cancel(self, run_id: str, holder: str, seconds: float, patience: float) -> Lease | None:
         """Acquire a lease on a run that is free, or whose holder has left a request to cancel it unanswered for `patience` seconds.
@@ -63,14 +66,19 @@ class Leases:
         process that ends the run at this moment.
         """
         name = f"{CANCELLER}{holder}"
-        found = await self.take(run_id, name, seconds)
-        if found is not None:
-            return found
-        return await self._acquire(Lease(run_id, name, 0, seconds), self._take_cancelled, (name, seconds, run_id, patience))
+        overdue = self._take_cancelled, (name, seconds, run_id, patience)
+        return await self._acquire(Lease(run_id, name, 0, seconds), (self._take, (run_id, name, seconds)), overdue)
 
-    async def _acquire(self, wanted: Lease, query: str, values: tuple[Any, ...]) -> Lease | None:
+    async def may_cancel(self, run_id: str, patience: float) -> bool:
+        """Return whether `take_to_cancel` would acquire a lease that a worker has had."""
+        values = (run_id, patience)
+        return await self._database.submit(lambda connection: connection.execute(self._may, values).fetchone()) is not None
+
+    async def _acquire(self, wanted: Lease, *ways: tuple[str, tuple[Any, ...]]) -> Lease | None:
+        """Acquire a lease in the first of these ways that changes its row."""
+
         def taken(connection: Connection) -> int | None:
-            if connection.execute(query, values).rowcount != 1:
+            if not any(connection.execute(query, values).rowcount == 1 for query, values in ways):
                 return None
             return connection.execute("SELECT token FROM leases WHERE run_id = ?", (wanted.run_id,)).fetchone()[0]
 

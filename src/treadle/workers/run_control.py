@@ -33,11 +33,12 @@ async def cancel_run(home: Home, run_id: str, *, wait: float = CANCEL_SECONDS, r
     is over.
     """
     until = monotonic() + wait
-    while True:
-        status = await _try_cancel(home, run_id, redactor)
-        if status != "open" or monotonic() >= until:
-            return status
+    status = await _try_cancel(home, run_id, redactor)
+    while status == "open" and monotonic() < until:
         await asyncio.sleep(POLL_SECONDS)
+        if (await home.journal.info(run_id)).status != "open" or await home.leases.may_cancel(run_id, HOLDER_SECONDS):
+            status = await _try_cancel(home, run_id, redactor)
+    return status
 
 
 async def _try_cancel(home: Home, run_id: str, redactor: Redactor | None) -> str:
@@ -56,15 +57,12 @@ async def _try_cancel(home: Home, run_id: str, redactor: Redactor | None) -> str
         return "cancelled"
     if finished is not None and not await queue.has(run_id):
         raise RunTaken(f"Run {run_id} is over ({finished.stopped}), so there is nothing to cancel.")
-    if is_worker_run(opened):
-        if await _cancel_leased(home, run_id, redactor):
-            return "cancelled"
-    elif opened.origin.get("face") != SERVER_FACE:
+    if not is_worker_run(opened) and opened.origin.get("face") != SERVER_FACE:
         raise RunTaken(
             f"Run {run_id} isn't over: cancel it where it is under way. Only workers and servers take requests to cancel one."
         )
-    await home.cancel_requests.add(run_id)
-    return "open"
+    await home.cancel_requests.add(run_id)  # first, so that the process which executes the run can end it meanwhile
+    return "cancelled" if is_worker_run(opened) and await _cancel_leased(home, run_id, redactor) else "open"
 
 
 async def _cancel_leased(home: Home, run_id: str, redactor: Redactor | None) -> bool:

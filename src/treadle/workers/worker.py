@@ -59,7 +59,11 @@ def load_worker_options() -> WorkerOptions:
     taken = said.queues or (DEFAULT_QUEUE,)
     for name in (*taken, *queues):
         check_queue_name(name)
-    return WorkerOptions(said.at_once, said.lease, ceilings, said.agents, taken, said.tries, tries, said.drain)
+    return WorkerOptions(
+        *(said.at_once, said.lease, ceilings, said.agents, taken, said.tries, tries, said.drain),
+        app_version=said.app_version,
+        compatible=said.compatible_versions,
+    )
 
 
 def new_worker_id() -> str:
@@ -124,7 +128,9 @@ class Worker:
         """Keep this worker in the list of workers."""
         terms = self._terms
         while True:
-            info = WorkerInfo(self.holder, terms.queues, terms.at_once, __version__, stop.is_set(), live=True)
+            info = WorkerInfo(
+                self.holder, terms.queues, terms.at_once, __version__, stop.is_set(), live=True, app_versions=terms.versions
+            )
             try:
                 await self._workers.renew(info, terms.lease)
             except JournalError as error:
@@ -177,7 +183,7 @@ class Worker:
     async def _execute_leased(self, lease: Lease, sent: DispatchedRun) -> None:
         began = monotonic()
         try:
-            done = await advance_run(self._home, lease, self._models, self._cancel_watch, self._observe)
+            done = await advance_run(self._home, lease, self._models, self._cancel_watch, self._observe, self._terms.versions)
             outcome = await self._report(sent, done)  # before the lease is given up, or it would look as if it had been left behind
         except asyncio.CancelledError:
             await self._home.leases.give_up(lease)
