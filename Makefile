@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every m
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test quick fresh check format lint layers types js unit pure explore rest browser bench bfcl agentdojo conformance compare long-sessions faults exam docs modules lock clean
+.PHONY: run test quick fresh check format lint layers types js unit pure explore rest browser bench bfcl agentdojo conformance compare long-sessions faults exam operator docs modules lock clean
 
 run: $(RUN)  ## serve the pages with samples of every assistant, and print the link that opens them
 	.venv-run/bin/treadle serve --demo
@@ -99,6 +99,9 @@ faults: $(READY) $(FAULTS)  ## killed at every point and at random, on SQLite an
 	$(BIN)/python -m bench.faults all --store postgres
 	TREADLE_KILLS=12 $(BIN)/pytest tests/assistants/coding/test_killed.py
 	TREADLE_KILLS=30 $(BIN)/pytest tests/checkpoints/test_processes.py
+
+operator: $(READY)  ## the commands of docs/operators-hour.md, each with its result
+	$(BIN)/python -m bench.operator
 
 conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our server and client
 	$(BIN)/python -m bench.conformance

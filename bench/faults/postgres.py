@@ -20,6 +20,7 @@ class Server:
         self._made = made
         self._pgexec = pgexec
         self.url: str = made.get_uri()
+        self.programs = str(made.bin_path)  # the folder of psql and pg_dump
 
     def restart(self, mode: Mode, away: float = 0.0) -> None:
         """Stop it as `pg_ctl` does, and start it again after a while. `immediate` is a crash: it recovers from its log."""

@@ -30,8 +30,7 @@ def storm_section(result: StormResult, shape: ClusterShape) -> str:
         f"{shape.servers} servers and {shape.workers} workers on one PostgreSQL, each worker with {shape.at_once} runs at once and"
         f" leases of {shape.lease:g} s. Each run has three effects, which are checked against a file after a kill. Watchers read at"
         " any server, break streams off at random, and go on at another one; what they read is compared with the journal. A"
-        " cancel is timed from the request that a server accepted to the run's end; one whose worker is killed meanwhile takes up"
-        " to a lease longer."
+        " cancel is timed from the request that a server accepted to the run's end, time without a database included."
     )
     return f"## Kills\n\n{about}\n\n| | |\n|---|---|\n{table}\n"
 

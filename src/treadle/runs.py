@@ -132,9 +132,9 @@ class Runs:
         run that a program executes is cancelled in its process: `Agent.cancel`.
         """
         self._check_not_job(run_id)
-        tree = await self._read_run_tree(run_id)
+        self._check_exists(run_id)
         if self._home is None:
-            await tree.cancel()
+            await (await self._read_run_tree(run_id)).cancel()
             return "cancelled"
         from treadle.workers.run_control import cancel_run  # with the stores, which are slow to import
 

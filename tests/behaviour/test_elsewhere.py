@@ -16,6 +16,8 @@ from treadle.home import close_home, open_home
 from treadle.server.runs.events import RunReply
 from treadle.server.runs.follow import RunFollower
 from treadle.stores.queue import RunQueue
+from treadle.stores.queue_stats import read_operation_stats
+from treadle.stores.run_versions import RunVersions
 from treadle.workers import RunSpec, submit_run
 from treadle.workers.dispatcher import LocalDispatcher, WorkerOptions
 from treadle.workers.worker import Worker
@@ -157,6 +159,21 @@ def test_queue_and_priority(home, played):
         return waiting, [(each.run_id, each.priority) for each in first]
 
     assert played([call("order", {"count": 5}), "Ordered."], work, stock) == (True, [("urgent", 5)])
+    assert stock.ordered == [5]
+
+
+def test_version_of_the_application(home, played):
+    stock = Stock()
+
+    async def work():
+        await submit_run(home, SPEC, "Order 6.", run_id="old", at=4e9)
+        await RunVersions(home.database).pin("old", "v1")
+        await home.database.submit(lambda connection: connection.execute("UPDATE queue SET at = 0 WHERE run_id = 'old'"))
+        await Runs(home).wait(await submit_run(home, SPEC, "Order 5."))
+        stats = await read_operation_stats(home.database)
+        return await RunQueue(home.database).has("old"), stats.unserved
+
+    assert played([call("order", {"count": 5}), "Ordered."], work, stock) == (True, {"v1": 1})
     assert stock.ordered == [5]
 
 

@@ -11,6 +11,7 @@ import pytest
 from cli.forkserver import Forked
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunTaken
+from treadle.stores.cancellation import CancelRequests
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.leases import FencedJournal, Lease, Leases
 
@@ -49,6 +50,28 @@ def test_a_lease_that_is_over_can_be_taken_and_its_token_grows(place, leases):
         return [first.token, second.token, third.token], await leases.renew(first), await leases.renew(third)
 
     assert asyncio.run(story()) == ([1, 2, 3], False, True)
+
+
+def test_a_holder_that_ignores_a_request_to_cancel_loses_its_lease_but_one_that_cancels_does_not(place, leases):
+    async def story():
+        database = place.open()
+        requests, journal = CancelRequests(database), DatabaseJournal(database)
+        await journal.append("r1", 0, [Opened(at=1.0), Said(text="hello", at=1.0)])
+        held = await leases.take("r1", "worker", 600)
+        tokens = [await leases.take_to_cancel("r1", "a", 600, 1.0)]  # no request
+        await requests.add("r1")
+        tokens += [await leases.take_to_cancel("r1", "a", 600, 60.0)]  # one that isn't old enough
+        assert await requests.overdue(60.0) == []
+        place.execute("UPDATE cancel_requests SET at = at - ?", 3600)
+        assert await requests.overdue(60.0) == ["r1"]
+        tokens += [await leases.take_to_cancel("r1", "a", 600, 60.0), await leases.take_to_cancel("r1", "b", 600, 60.0)]
+        over(place)
+        tokens += [await leases.take_to_cancel("r1", "b", 600, 60.0)]
+        with pytest.raises(RunTaken):
+            await FencedJournal(journal, held).append("r1", 2, [Said(text="late", at=2.0)])
+        return [token and (token.holder, token.token) for token in tokens]
+
+    assert asyncio.run(story()) == [None, None, ("cancel-a", 2), None, ("cancel-b", 3)]
 
 
 def test_a_renewed_lease_lasts_from_then_on(place, leases):

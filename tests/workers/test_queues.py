@@ -4,24 +4,31 @@ In a file and in PostgreSQL.
 """
 
 import asyncio
+import re
+import subprocess
 import sys
 from contextlib import ExitStack, asynccontextmanager
+from importlib.metadata import version
 
 import pytest
 from msgspec.structs import replace
 
 from postgres import database
-from treadle import Runs
+from treadle import Runs, __version__
 from treadle.errors import SettingsError
 from treadle.home import close_home, open_home
-from treadle.server.metrics import ServerMetrics
+from treadle.server.metrics import ServerMetrics, _operation_metrics
 from treadle.stores.queue import QueueCeiling, QueuePosition, RunCeilings, RunQueue
 from treadle.stores.queue_stats import OperationStats, QueueCounts, count_asking, read_operation_stats
+from treadle.stores.run_versions import RunVersions
 from treadle.stores.worker_list import WorkerList
 from treadle.workers import RunSpec, submit_run
 from treadle.workers import worker as worker_module
+from treadle.workers.app_version import format_unserved, resolve_app_version
 from treadle.workers.dispatcher import LocalDispatcher, WorkerOptions
-from treadle.workers.executor import MAX_ATTEMPTS
+from treadle.workers.executor import MAX_ATTEMPTS, advance_run
+from treadle.workers.run_spec import WorkerModels
+from treadle.workers.submission import requeue_run
 from treadle.workers.worker import Worker, load_worker_options
 
 PATIENCE = 60.0
@@ -85,7 +92,7 @@ def home(opened):
     yield opened
 
     async def empty():
-        for table in ("queue", "queue_begun", "dead_letters", "workers"):
+        for table in ("queue", "queue_begun", "dead_letters", "workers", "run_versions"):
             await opened.database.submit(lambda connection, table=table: connection.execute(f"DELETE FROM {table}"))
 
     asyncio.run(empty())
@@ -436,3 +443,84 @@ def test_settings_name_the_queues_of_a_worker_and_their_limits(tmp_path, monkeyp
     assert (options.queues, options.drain) == (("gpu", "default"), 20)
     assert [options.tries_of(name) for name in ("gpu", "mail")] == [5, 2]
     assert options.ceilings.queues == {"gpu": QueueCeiling(2, 30), "mail": QueueCeiling(None, 10)}
+
+
+# versions of an application
+
+
+def of_version(*versions):
+    return replace(OPTIONS, app_version=versions[0], compatible=versions[1:])
+
+
+async def unserved(home):
+    return (await read_operation_stats(home.database)).unserved
+
+
+def test_a_run_is_continued_by_workers_of_the_version_that_began_it_while_new_runs_go_to_the_new_one(home, program):
+    async def story():
+        async with working(home, of_version("v1")):
+            await Runs(home).wait(old := await submit_run(home, spec(), "pay"))
+        (approval,) = await Runs(home).approvals(old)
+        await Runs(home).approve(old, approval.call_id)
+        await requeue_run(home, old)
+        async with working(home, of_version("v2")), working(home):
+            statuses = [(await Runs(home).wait(await submit_run(home, spec(), "hello"))).status]
+            left = await RunQueue(home.database).has(old), await unserved(home)
+        async with working(home, of_version("v3", "v1")) as _:
+            statuses.append((await Runs(home).wait(old)).status)
+            (info,) = await WorkerList(home.database).listed()
+        return statuses, left, info.app_versions, await unserved(home)
+
+    assert told(story) == (["answered", "answered"], (True, {"v1": 1}), ("v3", "v1"), {})
+
+
+def test_a_run_that_any_version_may_continue_has_none(home, program):
+    async def story():
+        async with working(home, of_version("v1")):
+            await Runs(home).wait(run_id := await submit_run(home, spec(any_version=True), "pay"))
+        (approval,) = await Runs(home).approvals(run_id)
+        await Runs(home).approve(run_id, approval.call_id)
+        await requeue_run(home, run_id)
+        async with working(home, of_version("v2")):
+            return (await Runs(home).wait(run_id)).status
+
+    assert told(story) == "answered"
+
+
+def test_a_run_of_a_dead_worker_waits_for_its_version_and_one_that_is_sent_to_another_is_left(home, program):
+    async def story():
+        queue, versions = RunQueue(home.database), RunVersions(home.database)
+        run_id = await submit_run(home, spec(), "hello")
+        assert await versions.pin(run_id, "v1") == await versions.pin(run_id, "v2") == "v1"
+        assert [ids(await queue.admit(OPTIONS.ceilings, 9, (), each)) for each in ((), ("v2",))] == [[], []]
+        (sent,) = await queue.admit(OPTIONS.ceilings, 9, (), ("v1",))
+        found = [ids(await queue.stale(-1.0, versions=each)) for each in ((), ("v2",), ("v2", "v1"), None)]
+        lease = await home.leases.take(run_id, "worker", 60)
+        done = await advance_run(home, lease, WorkerModels(OPTIONS.agents), versions=("v2",))
+        await Runs(home).delete(run_id, force=True)
+        return sent.version, [len(each) for each in found], done.outcome, done.why, await versions.pin(run_id, "")
+
+    why = "version v1 began it, which this worker doesn't have"
+    assert told(story) == ("v1", [0, 0, 1, 1], "left", why, "")
+
+
+def test_runs_that_no_version_takes_are_in_the_metrics_and_say_what_to_do(home):
+    metrics = {each.name: each.values for each in _operation_metrics(OperationStats(unserved={"v1": 3}))}
+    assert metrics["treadle_runs_unserved"] == {(("version", "v1"),): 3}
+    assert format_unserved("v1", 1).startswith("1 run waits for version v1, which no worker has: start one with --app-version v1")
+
+
+def test_the_version_of_an_application_is_named_or_that_of_its_package_or_commit(tmp_path, monkeypatch):
+    (tmp_path / "versioned_program.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert [resolve_app_version(name, ["versioned_program"]) for name in ("", "2.1")] == ["", "2.1"]
+    assert resolve_app_version("auto", []) == __version__
+    assert resolve_app_version("auto", ["msgspec.json"]) == version("msgspec")
+    for module in ("versioned_program", "no_such_program"):
+        with pytest.raises(SettingsError, match="it is no installed package, and in no git repository"):
+            resolve_app_version("auto", [module])
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    assert re.fullmatch(r"[0-9a-f]{7,}", resolve_app_version("auto", ["versioned_program"]))
+    with pytest.raises(SettingsError, match="can't be a version"):
+        resolve_app_version("a,b", [])

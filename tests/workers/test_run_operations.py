@@ -16,6 +16,7 @@ from treadle.agent.agent import MAX_ENGINES
 from treadle.core.entries import Finished, Resumed, Returned, Started
 from treadle.errors import RunNotFound, RunTaken, SettingsError
 from treadle.home import close_home, open_home
+from treadle.stores.cancellation import CancelWatch
 from treadle.stores.leases import FencedJournal, Lease
 from treadle.stores.queue import RunQueue
 from treadle.workers import RunSpec, submit_run
@@ -32,7 +33,7 @@ from treadle import Agent, allow, ask, tool
 from treadle.errors import ModelError
 from treadle.testing import Scripted, calls
 
-sent, away = [], []
+sent, away, released = [], [], asyncio.Event()
 
 @tool(effect="write")
 async def send(to: str) -> str:
@@ -47,8 +48,18 @@ async def print_all() -> str:
     await asyncio.sleep(600)
     return "printed"
 
+@tool(effect="write")
+async def hold() -> str:
+    '''Wait until it is released.'''
+    sent.append("begun")
+    await released.wait()
+    sent.append("late")
+    return "held"
+
 def reply(request):
     said, results = request.history[0].text, sum(message.role == "tools" for message in request.history)
+    if said == "hold" and results < 2:
+        return calls(("send", {"to": "bo"}) if results else ("hold", {}))
     if results:
         return "All done." if not away else ModelError("The model is away.")
     asked = {"send": ("send", {"to": "ann"}), "print": ("print_all", {}), "pay": ("pay", {})}
@@ -65,7 +76,7 @@ class Model:
     def reply(self, request):
         return Scripted(reply).reply(request)
 
-agent = Agent(Model(), tools=[send, print_all, pay], policy=[ask("pay"), allow("send"), allow("print_all")])
+agent = Agent(Model(), tools=[send, print_all, hold, pay], policy=[ask("pay"), allow("send"), allow("print_all"), allow("hold")])
 not_an_agent = 5
 """
 
@@ -194,6 +205,56 @@ def test_a_request_outlives_the_worker_and_the_next_one_ends_the_run_before_it_d
         return status, done.outcome
 
     assert told(story) == ("open", "cancelled")
+    assert program.sent == []
+
+
+async def ignore_request(home, run_id):
+    """Have a request to cancel a run that has been there for longer than its worker may take; it is the database's time."""
+    status = await Runs(home).cancel(run_id, wait=0)
+    await home.database.submit(lambda connection: connection.execute("UPDATE cancel_requests SET at = at - 60"))
+    return status
+
+
+def test_a_run_whose_worker_has_died_is_cancelled_before_its_lease_is_over(home, program):
+    async def story():
+        run_id = await submit_run(home, spec(), "print")
+        lease = await home.leases.take(run_id, "worker", 600)
+        before = await ignore_request(home, run_id)
+        after = await Runs(home).cancel(run_id, wait=0)
+        return before, after, await home.leases.renew(lease), await RunQueue(home.database).has(run_id)
+
+    assert told(story) == ("open", "cancelled", False, False)
+
+
+def test_a_worker_that_does_not_respond_to_a_request_writes_nothing_and_calls_nothing_after_it(home, program):
+    async def story():
+        program.released = asyncio.Event()
+        run_id = await submit_run(home, spec(), "hold")
+        deaf = CancelWatch(home.cancel_requests, seconds=600)
+        lease = await home.leases.take(run_id, "worker", 600)
+        carrying = asyncio.create_task(advance_run(home, lease, WorkerModels(OPTIONS.agents), deaf))
+        await until(lambda: program.sent)
+        await ignore_request(home, run_id)
+        status, entries = await Runs(home).cancel(run_id, wait=0), await home.journal.read(run_id)
+        program.released.set()  # the call of that worker ends, and its result can't be written
+        return status, (await carrying).outcome, entries, await home.journal.read(run_id)
+
+    status, outcome, entries, later = told(story)
+    assert (status, outcome, program.sent) == ("cancelled", "cancelled", ["begun", "late"])
+    assert "may have taken effect" in entries[-2].result.content
+    assert later == entries
+
+
+def test_a_worker_ends_a_run_whose_worker_and_whose_canceller_have_died(home, program):
+    async def story():
+        run_id = await submit_run(home, spec(), "print")
+        await RunQueue(home.database).admit(OPTIONS.ceilings, 10)
+        await home.leases.take(run_id, "worker", 600)
+        await ignore_request(home, run_id)
+        async with working(home):
+            return (await Runs(home).wait(run_id)).status, await RunQueue(home.database).has(run_id)
+
+    assert told(story) == ("cancelled", False)
     assert program.sent == []
 
 

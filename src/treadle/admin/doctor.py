@@ -26,8 +26,10 @@ from treadle.stores.disk_errors import ADVICE, classify_disk_error, examine_disk
 from treadle.stores.journal import JournalQuery
 from treadle.stores.journal_key import NAME, VARIABLE, load_environment_key, load_key_file
 from treadle.stores.migration import Migration, format_of, migrations_of
+from treadle.stores.queue_stats import read_operation_stats
 from treadle.stores.sqlite import SCHEMA_VERSION
 from treadle.toolsets.workspace.search import find_ripgrep
+from treadle.workers.app_version import format_unserved
 
 MIN_FREE_BYTES = 500 * 1024 * 1024  # bytes below which a disk is nearly full
 OTHERS_MODE_BITS = 0o077  # the rights of everybody else
@@ -206,6 +208,8 @@ async def _check_runs(home: Home) -> AsyncIterator[DoctorFinding]:
         found = len(await home.journal.listed(JournalQuery(status=status, limit=MAX_OPEN_RUNS)))
         if found:
             yield DoctorFinding("runs", "note", f"{found:,} {'run is' if found == 1 else 'runs are'} {words}.", do)
+    for version, count in (await read_operation_stats(home.database)).unserved.items():
+        yield DoctorFinding("runs", "note", format_unserved(version, count))
 
 
 async def _check_key(workspace: Path) -> AsyncIterator[DoctorFinding]:

@@ -114,6 +114,8 @@ def submit_options(command: CommandParser) -> None:
     command.add_argument("--queue", metavar="NAME", default="default", help="the queue that it waits in (default: default)")
     words = "how urgent it is, from -1000 to 1000: higher ones begin first (default: 0)"
     command.add_argument("--priority", type=int, metavar="N", default=0, help=words)
+    words = "a worker of any version of the application continues it, not only one of the version that began it"
+    command.add_argument("--any-version", action="store_true", help=words)
     command.add_argument("--wait", action="store_true", help="wait until it is over, and print its answer")
     command.add_argument("--resume", metavar="RUN", help="queue this run again, after a failure or an approval")
     command.add_argument("--every", metavar="CRON", help="start such a run on a schedule: '0 7 * * *' is every day at seven")
@@ -133,6 +135,10 @@ def worker_options(command: CommandParser) -> None:
     command.add_argument("--queue", action="append", metavar="NAME", help=words)
     words = "seconds for which runs may end after Ctrl-C or SIGTERM (default: worker.drain, else 0)"
     command.add_argument("--drain", type=number_from(0), metavar="S", help=words)
+    words = "the version of your application, or auto; runs that it begins are continued by workers of that version"
+    command.add_argument("--app-version", metavar="VERSION", help=f"{words} (default: worker.app_version)")
+    words = "another version whose runs it continues (default: worker.compatible_versions); repeat it for more"
+    command.add_argument("--compatible", action="append", metavar="VERSION", help=words)
     words = "serve Prometheus metrics at this address, without a token: 9464 is 127.0.0.1:9464"
     command.add_argument("--metrics", metavar="[ADDRESS:]PORT", help=words)
     command.add_argument("--json-log", action="store_true", help="log on stderr as JSON, a line for each record")

@@ -250,6 +250,8 @@ def _operation_metrics(stats: OperationStats | None) -> Iterable[Metric]:
     yield Metric("treadle_queue_oldest_seconds", "gauge", "For how long the first run that may begin has waited.", oldest)
     dead: dict[Labels, float] = {(("queue", name),): each.dead for name, each in stats.queues.items()}
     yield Metric("treadle_dead_letters", "gauge", "Runs that failed too often to be tried again, by queue.", dead)
+    unserved: dict[Labels, float] = {(("version", name),): count for name, count in stats.unserved.items()}
+    yield Metric("treadle_runs_unserved", "gauge", "Queued runs of a version that no worker has, by version.", unserved)
     leases: dict[Labels, float] = {(("state", "held"),): stats.leases, (("state", "expired"),): stats.expired_leases}
     yield Metric("treadle_leases", "gauge", "Leases on runs: held, and expired without being released.", leases)
     workers: dict[Labels, float] = {

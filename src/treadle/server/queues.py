@@ -15,10 +15,11 @@ from treadle.workers.run_control import failure_reason
 
 
 class QueuesView(Struct, frozen=True):
-    """The queues by name, and the workers."""
+    """The queues by name, the workers, and how many runs wait for a version of the application that no worker has."""
 
     queues: dict[str, QueueCounts]
     workers: list[WorkerInfo]
+    unserved: dict[str, int]
 
 
 class DeadLetterQuery(Struct, frozen=True):
@@ -49,7 +50,8 @@ def queue_routes(home: Home) -> list[BaseRoute]:
     @get("/api/queues", returns="the queues and the workers")
     async def queues() -> QueuesView:
         """Get how many runs wait in each queue, and the workers."""
-        return QueuesView((await read_operation_stats(home.database)).queues, await WorkerList(home.database).listed())
+        stats = await read_operation_stats(home.database)
+        return QueuesView(stats.queues, await WorkerList(home.database).listed(), stats.unserved)
 
     @get("/api/dead-letters")
     async def listed(query: DeadLetterQuery) -> DeadLetterList:

@@ -268,6 +268,7 @@ class WorkerSettings(Struct, frozen=True):
 
     `agents` are the modules of your own programs whose agents workers may import and run; `queues` those that a worker takes runs
     of; `tries` how often a run may fail before it is a dead letter; `drain` for how many seconds a worker that stops lets runs end.
+    `app_version` is the version of your application that a worker has, and `compatible_versions` others whose runs it continues.
     """
 
     at_once: Annotated[int, Meta(ge=1, le=10_000)] = 4
@@ -279,6 +280,8 @@ class WorkerSettings(Struct, frozen=True):
     queues: tuple[str, ...] = ("default",)
     tries: Annotated[int, Meta(ge=1, le=100)] = 1
     drain: Annotated[float, Meta(ge=0, le=86400)] = 0
+    app_version: str = ""
+    compatible_versions: tuple[str, ...] = ()
 
 
 class QueueSettings(Struct, frozen=True):

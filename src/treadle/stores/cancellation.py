@@ -25,6 +25,10 @@ class CancelRequests:
         self._database = database
         words = database.words
         self._status = f"SELECT status FROM runs WHERE run_id = ?{words.lock_shared}"  # noqa: S608 - our own words
+        self._overdue = (
+            "SELECT cancel_requests.run_id FROM cancel_requests JOIN leases ON leases.run_id = cancel_requests.run_id"  # noqa: S608
+            f" WHERE at <= {words.now} - ? ORDER BY at LIMIT {MAX_IDS}"
+        )
         self._add = f"INSERT INTO cancel_requests VALUES (?, {words.now}) ON CONFLICT DO NOTHING"  # noqa: S608
 
     async def add(self, run_id: str) -> bool:
@@ -47,6 +51,10 @@ class CancelRequests:
             query = f"SELECT run_id FROM cancel_requests WHERE run_id IN ({','.join('?' * len(some))})"  # noqa: S608 - marks only
             found.update([row[0] for row in await self._database.submit(lambda each: each.execute(query, some).fetchall())])  # noqa: B023 - awaited
         return found
+
+    async def overdue(self, seconds: float) -> list[str]:
+        """Return the runs of workers whose requests are older than so many seconds: their workers have died, or hang."""
+        return [row[0] for row in await self._database.submit(lambda each: each.execute(self._overdue, (seconds,)).fetchall())]
 
 
 class CancelWatch:

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.entries import Entry
 from treadle.guard.redaction import Redactor
@@ -18,6 +19,9 @@ from treadle.stores.encryption import PLAIN
 
 if TYPE_CHECKING:
     from treadle.stores.journal import DatabaseJournal
+
+
+CANCELLER = "cancel-"  # what the names of holders begin with that only end a run
 
 
 class Lease(Struct, frozen=True):
@@ -39,20 +43,47 @@ class Leases:
             f"INSERT INTO leases VALUES (?, ?, 1, {now} + ?) ON CONFLICT (run_id) DO UPDATE"  # noqa: S608 - our own words
             f" SET holder = excluded.holder, token = leases.token + 1, until = excluded.until WHERE leases.until <= {now}"
         )
+        is_overdue = (
+            f"substr(holder, 1, {len(CANCELLER)}) <> '{CANCELLER}' AND EXISTS"  # noqa: S608
+            f" (SELECT 1 FROM cancel_requests WHERE cancel_requests.run_id = leases.run_id AND at <= {now} - ?)"
+        )
+        self._take_cancelled = (
+            f"UPDATE leases SET holder = ?, token = token + 1, until = {now} + ? WHERE run_id = ? AND {is_overdue}"  # noqa: S608
+        )
+        self._may = f"SELECT 1 FROM leases WHERE run_id = ? AND (until <= {now} OR {is_overdue})"  # noqa: S608
         self._renew = f"UPDATE leases SET until = {now} + ? WHERE run_id = ? AND token = ? AND holder <> ''"  # noqa: S608
         self._held = f"SELECT 1 FROM leases WHERE run_id = ? AND holder <> '' AND until > {now}"  # noqa: S608
         self._expired = f"SELECT run_id FROM leases WHERE holder <> '' AND until <= {now} ORDER BY until, run_id"  # noqa: S608
 
     async def take(self, run_id: str, holder: str, seconds: float) -> Lease | None:
         """Acquire a lease on a run; return None where one is held, even by the same holder."""
+        return await self._acquire(Lease(run_id, holder, 0, seconds), (self._take, (run_id, holder, seconds)))
+
+    async def take_to_cancel(self, run_id: str, holder: str, seconds: float, patience: float) -> Lease | None:
+        """Acquire a lease on a run that is free, or whose holder has left a request to cancel it unanswered for `patience` seconds.
+
+        That holder may be alive: with its token outdated, it can't write any more. It keeps the lease where it is another
+        process that ends the run at this moment.
+        """
+        name = f"{CANCELLER}{holder}"
+        overdue = self._take_cancelled, (name, seconds, run_id, patience)
+        return await self._acquire(Lease(run_id, name, 0, seconds), (self._take, (run_id, name, seconds)), overdue)
+
+    async def may_cancel(self, run_id: str, patience: float) -> bool:
+        """Return whether `take_to_cancel` would acquire a lease that a worker has had."""
+        values = (run_id, patience)
+        return await self._database.submit(lambda connection: connection.execute(self._may, values).fetchone()) is not None
+
+    async def _acquire(self, wanted: Lease, *ways: tuple[str, tuple[Any, ...]]) -> Lease | None:
+        """Acquire a lease in the first of these ways that changes its row."""
 
         def taken(connection: Connection) -> int | None:
-            if connection.execute(self._take, (run_id, holder, seconds)).rowcount != 1:
+            if not any(connection.execute(query, values).rowcount == 1 for query, values in ways):
                 return None
-            return connection.execute("SELECT token FROM leases WHERE run_id = ?", (run_id,)).fetchone()[0]
+            return connection.execute("SELECT token FROM leases WHERE run_id = ?", (wanted.run_id,)).fetchone()[0]
 
         token = await self._database.submit(taken)
-        return None if token is None else Lease(run_id, holder, token, seconds)
+        return None if token is None else replace(wanted, token=token)
 
     async def renew(self, lease: Lease) -> bool:
         """Extend the lease by its full duration from now; return False where it was released or taken over."""

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from treadle.core.entries import Entry
 from treadle.stores.database import Connection, Database
 from treadle.stores.journal import not_found_error, open_run
+from treadle.stores.run_versions import JOIN, VERSION, select_versions
 
 MINUTE = 60.0
 TICK = 0.001  # seconds that SQLite's clock counts in
@@ -30,7 +31,7 @@ FailureCause = Literal["failed", "stalled"]  # stalled: its workers died, again 
 class QueuePosition(Struct, frozen=True):
     """A run in a queue: for which user, with which model, not before a time (seconds since 1970), and how urgent it is.
 
-    Of two runs that may begin, the one with the higher priority does first.
+    Of two runs that may begin, the one with the higher priority does first. `version` is that of the application which began it.
     """
 
     run_id: str
@@ -39,6 +40,7 @@ class QueuePosition(Struct, frozen=True):
     at: float = 0.0
     queue: str = DEFAULT_QUEUE
     priority: int = 0
+    version: str = ""
 
 
 class DispatchedRun(Struct, frozen=True):
@@ -48,6 +50,7 @@ class DispatchedRun(Struct, frozen=True):
     turn: int
     queue: str = DEFAULT_QUEUE
     priority: int = 0
+    version: str = ""
 
 
 class RunsAhead(Struct, frozen=True):
@@ -173,37 +176,48 @@ class RunQueue:
         connection.execute(_ADD, (place.run_id, place.user, place.model, at, place.queue, place.priority))
         connection.execute("DELETE FROM dead_letters WHERE run_id = ?", (place.run_id,))
 
-    async def admit(self, ceilings: RunCeilings, most: int, queues: Collection[str] = ()) -> list[DispatchedRun]:
-        """Dispatch the runs of some queues, or of all, that may begin, at most `most`. None while another worker does the same."""
+    async def admit(
+        self, ceilings: RunCeilings, most: int, queues: Collection[str] = (), versions: Collection[str] | None = None
+    ) -> list[DispatchedRun]:
+        """Dispatch the runs of some queues, or of all, that may begin, at most `most`. None while another worker does the same.
+
+        `versions` are those of an application whose runs are dispatched, with runs that have none; all, where it is None.
+        """
         if most < 1:
             return []
-        return await self._database.submit(lambda connection: self._admit(connection, ceilings, most, queues))
+        return await self._database.submit(lambda connection: self._admit(connection, ceilings, most, queues, versions))
 
-    def _admit(self, connection: Connection, ceilings: RunCeilings, most: int, queues: Collection[str]) -> list[DispatchedRun]:
+    def _admit(
+        self, connection: Connection, ceilings: RunCeilings, most: int, queues: Collection[str], versions: Collection[str] | None
+    ) -> list[DispatchedRun]:
         if not try_lock_gate(connection, self._database.words.skip_locked):
             return []
         now = self._time(connection)
         taken = _count_usage(connection, now)
-        places = _list_waiting(connection, now, taken, ceilings, queues)
+        places = _list_waiting(connection, now, taken, ceilings, queues, versions)
         return [_dispatch(connection, place, now) for place in select_allowed(places, taken, ceilings, most)]
 
-    async def stale(self, seconds: float, most: int = MAX_BATCH, queues: Collection[str] = ()) -> list[DispatchedRun]:
+    async def stale(
+        self, seconds: float, most: int = MAX_BATCH, queues: Collection[str] = (), versions: Collection[str] | None = None
+    ) -> list[DispatchedRun]:
         """Return dispatched runs that no worker executes: it died, or never began. Those dispatched last may be about to begin.
 
-        `queues` are those to look at; all, if there are none.
+        `queues` are those to look at; all, if there are none. `versions` are as in `admit`.
 
         Those whose worker died come first: where many are dispatched and wait for room, these must not be hidden behind them.
         """
         query = (
-            "SELECT queue.run_id, turn, queue, priority FROM queue"  # noqa: S608 - marks only
+            f"SELECT queue.run_id, turn, queue, priority, {VERSION} FROM queue{JOIN}"  # noqa: S608 - marks only
             " LEFT JOIN leases ON leases.run_id = queue.run_id AND holder <> ''"
-            f" WHERE state = 'sent' AND sent_at <= ? AND (until IS NULL OR until <= ?){_only('queue', len(queues))}"
+            f" WHERE state = 'sent' AND sent_at <= ? AND (until IS NULL OR until <= ?)"
+            f"{_only('queue', len(queues))}{select_versions(versions)}"
             " ORDER BY until IS NULL, sent_at, queue.run_id LIMIT ?"
         )
 
         def found(connection: Connection) -> list[DispatchedRun]:
             now = self._time(connection)
-            return [DispatchedRun(*row) for row in connection.execute(query, (now - seconds, now, *queues, most)).fetchall()]
+            values = (now - seconds, now, *queues, *(versions or ()), most)
+            return [DispatchedRun(*row) for row in connection.execute(query, values).fetchall()]
 
         return await self._database.submit(found)
 
@@ -317,19 +331,25 @@ def _count_usage(connection: Connection, now: float) -> CeilingUsage:
 
 
 def _list_waiting(
-    connection: Connection, now: float, taken: CeilingUsage, ceilings: RunCeilings, queues: Collection[str]
+    connection: Connection,
+    now: float,
+    taken: CeilingUsage,
+    ceilings: RunCeilings,
+    queues: Collection[str],
+    versions: Collection[str] | None,
 ) -> list[QueuePosition]:
     """Return the first runs that are due, without those of users, models and queues at a ceiling: they must not hide the others."""
     users = {*_list_full(taken.users, ceilings.per_user), *_list_full(taken.minute, ceilings.per_minute)}
     models = _list_full(taken.models, ceilings.per_model)
     full = [name for name in ceilings.queues if _is_full(name, taken, ceilings)]
     query = (
-        "SELECT run_id, owner, model, at, queue, priority FROM queue WHERE state = 'waiting' AND at <= ?"  # noqa: S608 - marks only
+        f"SELECT queue.run_id, owner, model, at, queue, priority, {VERSION} FROM queue{JOIN}"  # noqa: S608 - marks only
+        " WHERE state = 'waiting' AND at <= ?"
         f"{_only('queue', len(queues))}{_exclude('owner', len(users))}{_exclude('model', len(models))}"
-        f"{_exclude('queue', len(full))}"
-        f" ORDER BY priority DESC, at, run_id LIMIT {MAX_BATCH}"
+        f"{_exclude('queue', len(full))}{select_versions(versions)}"
+        f" ORDER BY priority DESC, at, queue.run_id LIMIT {MAX_BATCH}"
     )
-    rows = connection.execute(query, (now + TICK, *queues, *users, *models, *full)).fetchall()
+    rows = connection.execute(query, (now + TICK, *queues, *users, *models, *full, *(versions or ()))).fetchall()
     return [QueuePosition(*row) for row in rows]
 
 
@@ -356,7 +376,7 @@ def _dispatch(connection: Connection, place: QueuePosition, now: float) -> Dispa
     turn = _next_turn(before, now)
     connection.execute("UPDATE queue SET state = 'sent', turn = ?, sent_at = ? WHERE run_id = ?", (turn, now, place.run_id))
     connection.execute("INSERT INTO queue_begun (owner, at, queue) VALUES (?, ?, ?)", (place.user, now, place.queue))
-    return DispatchedRun(place.run_id, turn, place.queue, place.priority)
+    return DispatchedRun(place.run_id, turn, place.queue, place.priority, place.version)
 
 
 def _next_turn(turn: int, now: float) -> int:

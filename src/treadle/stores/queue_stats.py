@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from treadle.stores.database import Connection, Database
+from treadle.stores.run_versions import count_unserved
 
 
 class QueueCounts(Struct, frozen=True):
@@ -19,7 +20,10 @@ class QueueCounts(Struct, frozen=True):
 
 
 class OperationStats(Struct, frozen=True):
-    """The state of a database that servers and workers share. `asking` counts runs that wait for a person."""
+    """The state of a database that servers and workers share. `asking` counts runs that wait for a person.
+
+    `unserved` counts queued runs by version of an application, where no worker takes runs of that version.
+    """
 
     queues: dict[str, QueueCounts] = field(default_factory=dict[str, QueueCounts])
     leases: int = 0
@@ -28,6 +32,7 @@ class OperationStats(Struct, frozen=True):
     draining_workers: int = 0
     silent_workers: int = 0
     asking: int = 0
+    unserved: dict[str, int] = field(default_factory=dict[str, int])
 
 
 _QUEUES = (
@@ -78,4 +83,5 @@ def _count(connection: Connection, now_query: str) -> OperationStats:
     leases = connection.execute(_LEASES, (now, now)).fetchone()
     workers = connection.execute(_WORKERS, (now, now, now)).fetchone()
     held, expired, live, draining, silent = (int(value or 0) for value in (*leases, *workers))
-    return OperationStats(queues, held, expired, live, draining, silent, connection.execute(_ASKING).fetchone()[0])
+    asking = connection.execute(_ASKING).fetchone()[0]
+    return OperationStats(queues, held, expired, live, draining, silent, asking, count_unserved(connection, now))

@@ -28,7 +28,7 @@ INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
 """
 
 
-SCHEMA_VERSION = 10  # a file of an older one gets what it lacks
+SCHEMA_VERSION = 11  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for another process's lock
 STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
@@ -107,8 +107,9 @@ CREATE TABLE IF NOT EXISTS dead_letters (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS workers (
     worker TEXT PRIMARY KEY, queues TEXT NOT NULL, at_once INTEGER NOT NULL, version TEXT NOT NULL, draining INTEGER NOT NULL,
-    until REAL NOT NULL
+    until REAL NOT NULL, app_versions TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS run_versions (run_id TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outbox_on (one INTEGER PRIMARY KEY CHECK (one = 1));
 CREATE TABLE IF NOT EXISTS outbox_new (run_id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER IF NOT EXISTS outbox_new_runs AFTER INSERT ON runs
@@ -132,6 +133,7 @@ _COLUMNS = (
     ("queue", "priority", "INTEGER NOT NULL DEFAULT 0"),
     ("queue", "failures", "INTEGER NOT NULL DEFAULT 0"),
     ("queue_begun", "queue", "TEXT NOT NULL DEFAULT 'default'"),
+    ("workers", "app_versions", "TEXT NOT NULL DEFAULT ''"),
 )
 
 # The first files have a row for each line of the journal.

@@ -6,6 +6,7 @@ It is for people and metrics only; which worker executes a run is said by the ru
 from msgspec import Struct
 
 from treadle.stores.database import Connection, Database
+from treadle.stores.run_versions import split_versions
 
 KEPT_SECONDS = 86_400.0  # for which a worker that has died is listed
 
@@ -13,7 +14,8 @@ KEPT_SECONDS = 86_400.0  # for which a worker that has died is listed
 class WorkerInfo(Struct, frozen=True):
     """A worker: the queues it takes runs of, how many at once, its version of Treadle, and whether it takes no more.
 
-    One that is `live` has renewed its row in time; `runs` counts those that it executes.
+    One that is `live` has renewed its row in time; `runs` counts those that it executes. `app_versions` are the versions of an
+    application whose runs it continues, its own first.
     """
 
     worker: str
@@ -23,6 +25,7 @@ class WorkerInfo(Struct, frozen=True):
     draining: bool
     live: bool
     runs: int = 0
+    app_versions: tuple[str, ...] = ()
 
 
 class WorkerList:
@@ -32,19 +35,23 @@ class WorkerList:
         self._database = database
         now = database.words.now
         self._renew = (
-            f"INSERT INTO workers VALUES (?, ?, ?, ?, ?, {now} + ?) ON CONFLICT (worker) DO UPDATE"  # noqa: S608 - our own words
+            f"INSERT INTO workers VALUES (?, ?, ?, ?, ?, {now} + ?, ?) ON CONFLICT (worker) DO UPDATE"  # noqa: S608 - our own words
             " SET draining = excluded.draining, until = excluded.until"
         )
         self._forget = f"DELETE FROM workers WHERE until < {now} - {KEPT_SECONDS}"  # noqa: S608
         self._list = (
             "SELECT worker, queues, at_once, version, draining,"  # noqa: S608
             f" CASE WHEN until > {now} THEN 1 ELSE 0 END,"
-            f" (SELECT count(*) FROM leases WHERE holder = workers.worker AND leases.until > {now}) FROM workers ORDER BY worker"
+            f" (SELECT count(*) FROM leases WHERE holder = workers.worker AND leases.until > {now}), app_versions"
+            " FROM workers ORDER BY worker"
         )
 
     async def renew(self, info: WorkerInfo, seconds: float) -> None:
         """Say that a worker runs, for so many seconds."""
-        row = (info.worker, ",".join(info.queues), info.at_once, info.version, int(info.draining), seconds)
+        row = (
+            *(info.worker, ",".join(info.queues), info.at_once, info.version, int(info.draining), seconds),
+            ",".join(info.app_versions),
+        )
 
         def renewed(connection: Connection) -> None:
             connection.execute(self._renew, row)
@@ -62,6 +69,6 @@ class WorkerList:
             return []
         rows = await self._database.submit(lambda connection: connection.execute(self._list).fetchall())
         return [
-            WorkerInfo(worker, tuple(queues.split(",")), at_once, version, bool(draining), bool(live), runs)
-            for worker, queues, at_once, version, draining, live, runs in rows
+            WorkerInfo(worker, tuple(queues.split(",")), at_once, version, bool(draining), bool(live), runs, split_versions(apps))
+            for worker, queues, at_once, version, draining, live, runs, apps in rows
         ]

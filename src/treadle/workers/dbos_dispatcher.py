@@ -109,7 +109,7 @@ class DbosDispatcher:
     async def _poll(self, carry: RunExecutor, advance: Any) -> None:
         """Take over abandoned runs, as capacity allows, and send those that may start."""
         await self._take_over(carry)
-        for sent in await self._queue.admit(self._terms.ceilings, MAX_BATCH, self._terms.queues):
+        for sent in await self._queue.admit(self._terms.ceilings, MAX_BATCH, self._terms.queues, self._terms.versions):
             await asyncio.to_thread(_enqueue, advance, sent)
         await self._purge_finished()
 
@@ -135,7 +135,7 @@ class DbosDispatcher:
 
     async def _find_abandoned(self) -> list[DispatchedRun]:
         """Return abandoned runs, without those that wait in DBOS's queue or have just been dispatched to a worker."""
-        stale = await self._queue.stale(self._terms.lease, queues=self._terms.queues)
+        stale = await self._queue.stale(self._terms.lease, queues=self._terms.queues, versions=self._terms.versions)
         if not stale:
             return []
         since = await self._queue.time() - self._terms.lease
@@ -202,7 +202,7 @@ class DbosDispatcher:
             }
         )
         dbos.workflow(name=WORKFLOW)(advance)
-        names = [_queue_name(queue) for queue in self._terms.queues]
+        names = [_queue_name(queue, version) for queue in self._terms.queues for version in ("", *self._terms.versions)]
         dbos.listen_queues(names)
         dbos.launch()
         for name in names:
@@ -244,16 +244,17 @@ def _workflow_id(sent: DispatchedRun) -> str:
     return f"{sent.run_id}:{sent.turn}"
 
 
-def _queue_name(queue: str) -> str:
-    """Return the name of DBOS's queue for one of ours."""
-    return QUEUE if queue == DEFAULT_QUEUE else f"{QUEUE}.{queue}"
+def _queue_name(queue: str, version: str) -> str:
+    """Return the name of DBOS's queue for one of ours; runs that a version began have one of their own."""
+    name = QUEUE if queue == DEFAULT_QUEUE else f"{QUEUE}.{queue}"
+    return f"{name}@{version}" if version else name
 
 
 def _enqueue(advance: Any, sent: DispatchedRun) -> None:
     from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 
     with SetWorkflowID(_workflow_id(sent)), SetEnqueueOptions(priority=TOP_PRIORITY - sent.priority):
-        DBOS.enqueue_workflow(_queue_name(sent.queue), advance, sent.run_id, sent.turn)
+        DBOS.enqueue_workflow(_queue_name(sent.queue, sent.version), advance, sent.run_id, sent.turn)
 
 
 def _find_waiting(names: list[str], since: float) -> set[str]:

@@ -33,6 +33,8 @@ class WorkerOptions(Struct, frozen=True):
     agents          the modules whose agents it may import and run
     queues          the queues that it takes runs of
     tries           how often a run may fail before it is a dead letter; `tries_by_queue` has that of single queues
+    app_version     the version of the application that it has; a run that it begins is continued by workers that have it
+    compatible      further versions of the application whose runs it continues
     drain           seconds that runs have to end in when the worker stops; those that haven't are continued by others
     """
 
@@ -44,10 +46,17 @@ class WorkerOptions(Struct, frozen=True):
     tries: int = 1
     tries_by_queue: Mapping[str, int] = {}
     drain: float = 0.0
+    app_version: str = ""
+    compatible: tuple[str, ...] = ()
 
     def tries_of(self, queue: str) -> int:
         """Return how often a run of a queue may fail."""
         return self.tries_by_queue.get(queue, self.tries)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions of the application whose runs it continues, its own first."""
+        return tuple([version for version in (self.app_version, *self.compatible) if version])
 
     @property
     def pause(self) -> float:
@@ -112,8 +121,9 @@ class LocalDispatcher:
         if room < 1:
             return []
         try:
-            left = [(sent, True) for sent in await self._queue.stale(self._terms.lease, room, self._terms.queues)]
-            admitted = await self._queue.admit(self._terms.ceilings, room - len(left), self._terms.queues)
+            terms = self._terms
+            left = [(sent, True) for sent in await self._queue.stale(terms.lease, room, terms.queues, terms.versions)]
+            admitted = await self._queue.admit(terms.ceilings, room - len(left), terms.queues, terms.versions)
             return [*left, *[(sent, False) for sent in admitted]]
         except JournalError as error:
             log.error("The queue couldn't be looked at: %s", error)

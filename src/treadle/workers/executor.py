@@ -24,6 +24,7 @@ from treadle.home import Home
 from treadle.loop.state import replay
 from treadle.stores.cancellation import CancelWatch
 from treadle.stores.leases import FencedJournal, Lease, Leases
+from treadle.stores.run_versions import RunVersions
 from treadle.workers.run_control import end_cancelled
 from treadle.workers.run_spec import WorkerModels, open_agent, run_spec_of
 
@@ -46,11 +47,12 @@ Observe = Callable[[str, str, Usage, Agent[Any, Any]], AbstractContextManager[Wa
 
 
 class RunSurroundings(Struct, frozen=True):
-    """What a worker has for all of its runs: models, requests to cancel, and metrics."""
+    """What a worker has for all of its runs: models, requests to cancel, metrics, and the versions of its application."""
 
     models: WorkerModels
     watch: CancelWatch
     observe: Observe | None = None
+    versions: Sequence[str] = ()
 
 
 class AdvanceResult(Struct, frozen=True):
@@ -66,18 +68,25 @@ class AdvanceResult(Struct, frozen=True):
 
 
 async def advance_run(
-    home: Home, lease: Lease, models: WorkerModels, watch: CancelWatch | None = None, observe: Observe | None = None
+    home: Home,
+    lease: Lease,
+    models: WorkerModels,
+    watch: CancelWatch | None = None,
+    observe: Observe | None = None,
+    versions: Sequence[str] = (),
 ) -> AdvanceResult:
     """Advance a run while renewing its lease. When the task is cancelled, the run is left as after a crash.
 
     When a cancellation of the run is requested, from any process, it ends. `observe` counts it, where there are metrics.
+    `versions` are those of the worker's application, its own first; a run of another one is left.
     """
-    around = RunSurroundings(models, watch or CancelWatch(home.cancel_requests), observe)
+    around = RunSurroundings(models, watch or CancelWatch(home.cancel_requests), observe, versions)
     carrying = asyncio.ensure_future(_advance_fenced(home, lease, around))
     keeping = asyncio.ensure_future(_renew_lease(home.leases, lease))
     try:
         await asyncio.wait([carrying, keeping], return_when=asyncio.FIRST_COMPLETED)
-        return carrying.result() if carrying.done() else AdvanceResult("fenced", _LOST_LEASE)
+        done = carrying.result() if carrying.done() else AdvanceResult("fenced", _LOST_LEASE)
+        return AdvanceResult("cancelled") if done.outcome == "fenced" and await _is_cancelled(home, lease.run_id) else done
     finally:
         keeping.cancel()
         carrying.cancel()
@@ -85,6 +94,14 @@ async def advance_run(
 
 
 _LOST_LEASE = "another worker carries it on by now, since this one was silent for too long"
+
+
+async def _is_cancelled(home: Home, run_id: str) -> bool:
+    """Return whether another process took the lease to cancel the run."""
+    try:
+        return (await home.journal.info(run_id)).status == "cancelled"
+    except JournalError:
+        return False
 
 
 async def _renew_lease(leases: Leases, lease: Lease) -> None:
@@ -127,6 +144,10 @@ async def _resume_run(home: Home, journal: FencedJournal, run_id: str, around: R
         why = f"It was taken up {MAX_ATTEMPTS} times without coming any further."
         return replace(await _record_failure(journal, run_id, why), stalled=True)
     order = run_spec_of(run_id, opened)
+    if around.versions:
+        version = await RunVersions(home.database).pin(run_id, "" if order.any_version else around.versions[0])
+        if version not in ("", *around.versions):
+            return AdvanceResult("left", f"version {version} began it, which this worker doesn't have")
     user = "" if opened is None else opened.user
     async with open_agent(order, home, user, around.models) as agent, around.watch.watching(run_id, lambda: agent.cancel(run_id)):
         kept = replace(home.services(), journal=journal)

@@ -6,7 +6,8 @@ from time import monotonic
 from msgspec.structs import replace
 
 from treadle.core.entries import Finished, Opened
-from treadle.core.errors import RunNotFound, RunTaken
+from treadle.core.errors import RunNotFound, RunTaken, TreadleError
+from treadle.core.log import log
 from treadle.engine.engine import new_run_id
 from treadle.engine.tree import load_run_tree
 from treadle.guard.redaction import Redactor
@@ -18,7 +19,8 @@ from treadle.stores.queue import RunQueue
 from treadle.workers.run_spec import is_worker_run, run_spec_of
 
 CANCEL_SECONDS = 5.0  # for the process that executes a run to end it
-LEASE_SECONDS = 10.0  # for which a run is held while it is ended here
+HOLDER_SECONDS = 1.0  # that a request leaves to the worker that holds the run, before any other process ends the run
+LEASE_SECONDS = 5.0  # for which a run is held while it is ended here
 POLL_SECONDS = 0.1
 SERVER_FACE = "server"  # of runs that servers execute, in `Opened.origin`
 
@@ -26,15 +28,17 @@ SERVER_FACE = "server"  # of runs that servers execute, in `Opened.origin`
 async def cancel_run(home: Home, run_id: str, *, wait: float = CANCEL_SECONDS, redactor: Redactor | None = None) -> str:
     """Cancel a run and return its status; it is "open" where the process that executes it hasn't ended it within `wait` seconds.
 
-    The request is stored: that process ends the run as soon as it can, and after a crash the one that takes it over does. A run
-    that is cancelled already stays so. Raises `RunTaken` for one that is over.
+    The request is stored: that process ends the run as soon as it can. A worker that hasn't after `HOLDER_SECONDS` loses its
+    lease, and the run is ended here, or by any worker. A run that is cancelled already stays so. Raises `RunTaken` for one that
+    is over.
     """
     until = monotonic() + wait
-    while True:
-        status = await _try_cancel(home, run_id, redactor)
-        if status != "open" or monotonic() >= until:
-            return status
+    status = await _try_cancel(home, run_id, redactor)
+    while status == "open" and monotonic() < until:
         await asyncio.sleep(POLL_SECONDS)
+        if (await home.journal.info(run_id)).status != "open" or await home.leases.may_cancel(run_id, HOLDER_SECONDS):
+            status = await _try_cancel(home, run_id, redactor)
+    return status
 
 
 async def _try_cancel(home: Home, run_id: str, redactor: Redactor | None) -> str:
@@ -53,20 +57,17 @@ async def _try_cancel(home: Home, run_id: str, redactor: Redactor | None) -> str
         return "cancelled"
     if finished is not None and not await queue.has(run_id):
         raise RunTaken(f"Run {run_id} is over ({finished.stopped}), so there is nothing to cancel.")
-    if is_worker_run(opened):
-        if await _cancel_leased(home, run_id, redactor):
-            return "cancelled"
-    elif opened.origin.get("face") != SERVER_FACE:
+    if not is_worker_run(opened) and opened.origin.get("face") != SERVER_FACE:
         raise RunTaken(
             f"Run {run_id} isn't over: cancel it where it is under way. Only workers and servers take requests to cancel one."
         )
-    await home.cancel_requests.add(run_id)
-    return "open"
+    await home.cancel_requests.add(run_id)  # first, so that the process which executes the run can end it meanwhile
+    return "cancelled" if is_worker_run(opened) and await _cancel_leased(home, run_id, redactor) else "open"
 
 
 async def _cancel_leased(home: Home, run_id: str, redactor: Redactor | None) -> bool:
-    """End a run that no worker executes: one that is queued, or whose worker has died. Return False where one does."""
-    lease = await home.leases.take(run_id, f"cancel-{new_run_id()}", LEASE_SECONDS)
+    """End a run that no worker executes, or whose worker doesn't respond to the request. Return False where one may yet."""
+    lease = await home.leases.take_to_cancel(run_id, new_run_id(), LEASE_SECONDS, HOLDER_SECONDS)
     if lease is None:
         return False
     try:
@@ -83,6 +84,18 @@ async def end_cancelled(home: Home, journal: FencedJournal, run_id: str, redacto
     """Journal that a run was cancelled, under its lease: calls that had begun get a result that they may have taken effect."""
     services = replace(home.services(), journal=journal)
     await (await load_run_tree(services, run_id, redactor=redactor)).cancel(leased=True)
+
+
+async def end_overdue_runs(home: Home) -> list[str]:
+    """Cancel the runs whose workers don't respond to a request, and return them: the process that made it may have died, too."""
+    ended: list[str] = []
+    for run_id in await home.cancel_requests.overdue(HOLDER_SECONDS):
+        try:
+            if await _cancel_leased(home, run_id, None):
+                ended.append(run_id)
+        except TreadleError as error:
+            log.error("Run %s couldn't be cancelled: %s", run_id, error)
+    return ended
 
 
 async def retry_run(home: Home, run_id: str) -> None:

@@ -45,7 +45,8 @@ class RunSpec(Struct, frozen=True):
 
     Where it isn't `attended`, no approvals are requested: calls that need approval are denied. `agent` is an agent of a program,
     "module:name", instead of an assistant; it has its own model and rules. `queue` names the queue that it waits in, and
-    `priority` how urgent it is there: higher ones begin first.
+    `priority` how urgent it is there: higher ones begin first. With `any_version`, a worker of any version of the application
+    continues it, and not only one of the version that began it.
     """
 
     assistant: str = ""
@@ -57,6 +58,7 @@ class RunSpec(Struct, frozen=True):
     agent: str = ""
     queue: str = DEFAULT_QUEUE
     priority: int = 0
+    any_version: bool = False
 
     @property
     def name(self) -> str:
@@ -79,14 +81,19 @@ class RunSpec(Struct, frozen=True):
         module, _, name = self.agent.partition(":")
         if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
             raise SettingsError(f"{self.agent!r} names no agent; write module:name, such as mypkg.app:agent.")
-        if replace(self, agent="") != RunSpec(queue=self.queue, priority=self.priority):
+        if replace(self, agent="") != RunSpec(queue=self.queue, priority=self.priority, any_version=self.any_version):
             raise SettingsError("An agent of a program has its own model, instructions and rules: leave other options out.")
 
     @property
     def origin(self) -> dict[str, Any]:
         """The origin that is journaled with the run."""
         kept: dict[str, Any] = {"face": FACE, **msgspec.to_builtins(self)}
-        added = {"agent": "", "queue": DEFAULT_QUEUE, "priority": 0}  # what runs of earlier versions don't have
+        added = {
+            "agent": "",
+            "queue": DEFAULT_QUEUE,
+            "priority": 0,
+            "any_version": False,
+        }  # what runs of earlier versions don't have
         return {name: value for name, value in kept.items() if name not in added or value != added[name]}
 
     def position(self, run_id: str, user: str, at: float = 0.0) -> QueuePosition:

@@ -21,6 +21,7 @@ from treadle.stores.waits import PAGE
 from treadle.stores.worker_list import WorkerInfo, WorkerList
 from treadle.workers.dispatcher import Dispatcher, LocalDispatcher, WorkerOptions, wait_for_poll
 from treadle.workers.executor import RENEWALS, AdvanceResult, Observe, advance_run
+from treadle.workers.run_control import end_overdue_runs
 from treadle.workers.run_spec import WorkerModels, check_queue_name, is_worker_run, run_spec_of
 from treadle.workers.schedules import start_due_runs
 
@@ -58,7 +59,11 @@ def load_worker_options() -> WorkerOptions:
     taken = said.queues or (DEFAULT_QUEUE,)
     for name in (*taken, *queues):
         check_queue_name(name)
-    return WorkerOptions(said.at_once, said.lease, ceilings, said.agents, taken, said.tries, tries, said.drain)
+    return WorkerOptions(
+        *(said.at_once, said.lease, ceilings, said.agents, taken, said.tries, tries, said.drain),
+        app_version=said.app_version,
+        compatible=said.compatible_versions,
+    )
 
 
 def new_worker_id() -> str:
@@ -123,7 +128,9 @@ class Worker:
         """Keep this worker in the list of workers."""
         terms = self._terms
         while True:
-            info = WorkerInfo(self.holder, terms.queues, terms.at_once, __version__, stop.is_set(), live=True)
+            info = WorkerInfo(
+                self.holder, terms.queues, terms.at_once, __version__, stop.is_set(), live=True, app_versions=terms.versions
+            )
             try:
                 await self._workers.renew(info, terms.lease)
             except JournalError as error:
@@ -176,7 +183,7 @@ class Worker:
     async def _execute_leased(self, lease: Lease, sent: DispatchedRun) -> None:
         began = monotonic()
         try:
-            done = await advance_run(self._home, lease, self._models, self._cancel_watch, self._observe)
+            done = await advance_run(self._home, lease, self._models, self._cancel_watch, self._observe, self._terms.versions)
             outcome = await self._report(sent, done)  # before the lease is given up, or it would look as if it had been left behind
         except asyncio.CancelledError:
             await self._home.leases.give_up(lease)
@@ -202,6 +209,8 @@ class Worker:
             try:
                 for run_id in [*await start_due_runs(self._schedules), *await self._waking.queue_due_runs()]:
                     self._tell(f"{run_id} was due and is queued")
+                for run_id in await end_overdue_runs(self._home):
+                    self._tell(f"{run_id} cancelled, since its worker doesn't respond")
             except JournalError as error:
                 log.error("Schedules couldn't be looked at: %s", error)
             await wait_for_poll(stop, await self._waking.seconds_to_next(SCHEDULE_POLL_SECONDS))

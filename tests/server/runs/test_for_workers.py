@@ -8,6 +8,7 @@ from server.running import Serving
 from server.runs.asking import Echo, rivers, with_server
 from treadle.errors import ModelRefused
 from treadle.home import close_home, open_home
+from treadle.server.runs import hosted_runs
 from treadle.stores.queue import RunCeilings, RunQueue
 from treadle.testing import Scripted
 from treadle.workers.executor import advance_run
@@ -153,3 +154,21 @@ def test_a_failed_run_of_the_server_is_retried_there(tmp_path):
 
     with Serving(tmp_path, [rivers()], Scripted(ModelRefused("Not now."), "Four metres.")) as server:
         assert with_server(server, work) == (202, "answered")
+
+
+def test_a_run_is_cancelled_at_a_server_that_still_waits_to_recover_its_own_runs(home, tmp_path, monkeypatch):
+    async def wait_for_ever(lock):
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(hosted_runs, "wait_for_lock", wait_for_ever)  # another server has the lock
+    asyncio.run(
+        RunQueue(home.database).open(
+            RunSpec("steps", "stepping:a").position("r1", ""), opening_entries(RunSpec("steps", "stepping:a"), "buy", "")
+        )
+    )
+
+    async def work(ask):
+        return await ask("POST", "/api/runs/r1/cancel")
+
+    with Serving(tmp_path, [rivers()], Echo()) as server:
+        assert with_server(server, work) == (200, {"run_id": "r1", "status": "cancelled"})

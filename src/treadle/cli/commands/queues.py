@@ -17,6 +17,7 @@ from treadle.runs import Runs
 from treadle.stores.dead_letters import DeadLetter
 from treadle.stores.queue_stats import OperationStats, read_operation_stats
 from treadle.stores.worker_list import WorkerInfo, WorkerList
+from treadle.workers.app_version import format_unserved
 from treadle.workers.run_control import failure_reason
 
 
@@ -43,14 +44,23 @@ async def _show_queues(args: argparse.Namespace, screen: Screen) -> int:
     ]
     for line in format_table([("QUEUE", "READY", "LATER", "SENT", "DEAD", "OLDEST"), *rows], screen.width) if rows else ():
         screen.line(line)
-    for line in format_table([("WORKER", "RUNS", "QUEUES", "STATE", "VERSION"), *map(_worker_row, workers)], screen.width):
+    for line in format_table([("WORKER", "RUNS", "QUEUES", "STATE", "VERSION", "APP"), *map(_worker_row, workers)], screen.width):
         screen.line(line)
+    for version, count in stats.unserved.items():
+        screen.note(format_unserved(version, count))
     return OK
 
 
 def _worker_row(each: WorkerInfo) -> tuple[str, ...]:
     state = "silent" if not each.live else "draining" if each.draining else "live"
-    return each.worker, f"{each.runs}/{each.at_once}", ", ".join(each.queues), state, each.version
+    return (
+        each.worker,
+        f"{each.runs}/{each.at_once}",
+        ", ".join(each.queues),
+        state,
+        each.version,
+        ", ".join(each.app_versions) or "-",
+    )
 
 
 async def _list_dead(args: argparse.Namespace, screen: Screen) -> int:

@@ -77,7 +77,7 @@ async def _make_order(args: argparse.Namespace) -> RunSpec:
             raise SettingsError(
                 "--agent has its own model, instructions and rules: only --user, its queue and when it runs can be given."
             )
-        return RunSpec(agent=args.agent, queue=args.queue, priority=args.priority)
+        return RunSpec(agent=args.agent, queue=args.queue, priority=args.priority, any_version=args.any_version)
     if not args.assistant:
         raise SettingsError("Say whom to ask: -a NAME, or --agent MODULE:NAME; `treadle assistants` lists the assistants.")
     chosen = options_from_args(args)
@@ -92,6 +92,7 @@ async def _make_order(args: argparse.Namespace) -> RunSpec:
         chosen.attended,
         queue=args.queue,
         priority=args.priority,
+        any_version=args.any_version,
     )
 
 

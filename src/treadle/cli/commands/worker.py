@@ -21,6 +21,7 @@ from treadle.home import Home, open_home
 from treadle.notifications.notifier import run_notifier
 from treadle.settings.loader import user_settings
 from treadle.stores.queue import DEFAULT_QUEUE
+from treadle.workers.app_version import check_app_version, resolve_app_version
 from treadle.workers.dispatcher import WorkerOptions
 from treadle.workers.executor import Observe
 from treadle.workers.run_spec import check_queue_name
@@ -67,7 +68,8 @@ async def _work(worker: Worker, terms: WorkerOptions, home: Home, screen: Screen
     for number in SIGNALS:
         loop.add_signal_handler(number, first, stop, hurry, screen, loop)
     queues = "" if terms.queues == (DEFAULT_QUEUE,) else f", queues {', '.join(terms.queues)}"
-    screen.note(f"{worker.holder} works on {home.database.name}, {terms.at_once} at once{queues}. Ctrl-C stops it.")
+    version = f", version {', '.join(terms.versions)}" if terms.versions else ""
+    screen.note(f"{worker.holder} works on {home.database.name}, {terms.at_once} at once{queues}{version}. Ctrl-C stops it.")
     async with run_notifier(user_settings(), lambda: [home]):
         await worker.work(stop, hurry)
     return OK
@@ -76,13 +78,16 @@ async def _work(worker: Worker, terms: WorkerOptions, home: Home, screen: Screen
 def _load_terms(args: argparse.Namespace) -> WorkerOptions:
     """Return the configured terms, overridden by typed options."""
     settled = load_worker_options()
+    agents = tuple(args.agents or settled.agents)
     return replace(
         settled,
         at_once=args.at_once or settled.at_once,
         lease=args.lease or settled.lease,
-        agents=tuple(args.agents or settled.agents),
+        agents=agents,
         queues=_check_queues(tuple(args.queue or settled.queues)),
         drain=settled.drain if args.drain is None else args.drain,
+        app_version=resolve_app_version(args.app_version or settled.app_version, agents),
+        compatible=tuple([check_app_version(name) for name in args.compatible or settled.compatible]),
     )
 
 

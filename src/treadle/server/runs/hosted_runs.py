@@ -430,9 +430,10 @@ class HostedRuns:
 
     async def cancel(self, run_id: str, by: Requester) -> str:
         """Cancel a run: one that is active here or in another process, is queued, or waits. Return its status."""
-        await self.settled()
-        await read_run_entries(self.home, run_id)
+        entries = await read_run_entries(self.home, run_id)
         await self.check_shown(run_id, by)
+        if not is_worker_run(find_opened(entries)):  # those are recovered by workers; another server may hold the lock for long
+            await self.settled()
         async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
             if await self.live.cancel(run_id):
                 return await self._status_of(run_id)
@@ -441,13 +442,13 @@ class HostedRuns:
 
     async def retry(self, run_id: str, by: Requester) -> RunningTurn | None:
         """Retry a failed run: here, or for one of workers, by the next free worker."""
-        await self.settled()
         entries = await read_run_entries(self.home, run_id)
         await self.check_shown(run_id, by)
         if is_worker_run(find_opened(entries)):
             await retry_run(self.home, run_id)
             return None
-        check_failed(run_id, replay(entries).finished)
+        await self.settled()
+        check_failed(run_id, replay(await read_run_entries(self.home, run_id)).finished)
         return await self.resume(run_id, ResumeRequest(), by)
 
     async def delete(self, run_id: str, by: Requester) -> None:

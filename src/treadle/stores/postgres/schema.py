@@ -161,8 +161,13 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_by_time ON outbox (due) WHERE due IS NOT NULL;
 """
 
+_VERSIONS = """
+ALTER TABLE workers ADD COLUMN app_versions TEXT NOT NULL DEFAULT '';
+CREATE TABLE run_versions (run_id TEXT COLLATE "C" PRIMARY KEY, version TEXT COLLATE "C" NOT NULL);
+"""
+
 # Each is a step from the number before it; one that was released never changes.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES, _IDENTITY)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES, _IDENTITY, _VERSIONS)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 
