@@ -268,12 +268,14 @@ def test_settings_lists_what_assistants_have_with_its_origin(typed, tmp_path):
     assert rows["assistants.guidance.denied_tools"] == ([], "default")
 
 
-# Whoever makes an agent of their own passes these settings by. Each that does has a reason.
+# An agent that is made elsewhere is made without these settings. Each has a reason.
 OWN = {
     "agent/agent.py": "the agent itself",
     "plugins/assistants.py": "where settings are applied",
     "cli/commands/mcp.py": "lists tools; no model is asked",
     "evals/judge_model.py": "judges by the dataset's rubric alone, and has no tools",
+    "evals/suites/agentdojo.py": "has the suite's own world and tools, without which its cases mean nothing",
+    "evals/suites/bfcl.py": "has the suite's own functions, which do nothing",
     "evals/simulated_user.py": "plays a user; it has instructions and a model of its own",
     "server/mcp/call.py": "makes the one call that a client asked for; no model is asked",
 }

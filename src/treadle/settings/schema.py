@@ -491,6 +491,8 @@ KEYS: dict[str, SettingKey] = {
     "worker.queues": SettingKey("user", "a list of names of queues"),
     "worker.tries": SettingKey("user", "a whole number from 1 to 100"),
     "worker.drain": SettingKey("user", "a number from 0 to 86400"),
+    "worker.app_version": SettingKey("user", 'a version, such as "2.4", or "auto"'),
+    "worker.compatible_versions": SettingKey("user", "a list of versions"),
     "queues.NAME.at_once": SettingKey("user", "a whole number from 1 up"),
     "queues.NAME.per_minute": SettingKey("user", "a whole number from 1 up"),
     "queues.NAME.tries": SettingKey("user", "a whole number from 1 to 100"),
