@@ -29,6 +29,7 @@ EXPECTED_SKIPS = (
     "1.5b isn't here",  # over a gigabyte, which no test fetches; the small one is always there
     "a small disk can't be mounted here",  # only root can
     "the collected cases aren't on this machine",  # they are kept beside the project, not in it
+    r"(agentdojo|bfcl-eval|inspect-evals) isn't installed",  # public suites, each with its own large environment
     r"There is no \S+ here|(go|cargo|node|npx|jest|vitest|mocha)\b.* isn't installed",  # their output is read from recordings too
 )
 NOT_ON_A_FRESH_MACHINE = ("bwrap", "rg", "node", "npm", "gcc", "cc", "uv", "go", "cargo", "docker", "ollama")

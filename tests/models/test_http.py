@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
+import aiohttp.client_proto
 import pytest
 from msgspec.structs import replace
 
@@ -295,6 +296,28 @@ def test_time_that_the_listener_takes_is_no_stall():
             return heard
 
         assert text_in(asyncio.run(listen_slowly())) == "one two threefour"
+
+
+def test_a_stream_that_a_slow_reader_pauses_is_read_to_its_end(monkeypatch):
+    """More than a reader takes at once: the connection stops reading, and reads on once there is room."""
+    pauses, resumed = [], []
+    protocol = aiohttp.client_proto.ResponseHandler
+    pause, resume = protocol.pause_reading, protocol.resume_reading
+    monkeypatch.setattr(protocol, "pause_reading", lambda self: pauses.append(1) or pause(self))
+    monkeypatch.setattr(protocol, "resume_reading", lambda self, *more: resumed.append(1) or resume(self, *more))
+    text = "0123456789abcdef" * 65536
+    with WireServer([reply(say(text, size=65536))]) as server:
+
+        async def listen_slowly():
+            heard = []
+            async for delta in wire.model(server).reply(request()):
+                heard.append(delta)
+                await asyncio.sleep(0.005)
+            return heard
+
+        assert text_in(asyncio.run(listen_slowly())) == text
+    assert pauses
+    assert resumed
 
 
 @pytest.mark.parametrize("abort", [False, True])
