@@ -235,11 +235,11 @@ def test_looking_goes_on_when_the_database_is_away_for_a_while(tmp_path):
     class Away(RunQueue):
         troubles = 2
 
-        async def stale(self, seconds, most=200, queues=()):
+        async def stale(self, *wanted):
             if Away.troubles:
                 Away.troubles -= 1
                 raise JournalError("The disk is full.")
-            return await super().stale(seconds, most, queues)
+            return await super().stale(*wanted)
 
     async def story():
         database, stop = SqliteDatabase(tmp_path / "treadle.db"), asyncio.Event()
