@@ -250,12 +250,13 @@ def test_sources_of_tools_are_added_tested_and_removed(owned, own, tmp_path):
     async def asking(ask):
         assert (await ask("GET", "/api/settings/tools"))[1] == {"sources": [], "locked": ""}
         added = await ask("PUT", "/api/settings/tools/openapi/shop", {"document": "shop.json"})
-        await ask("PUT", "/api/settings/tools/mcp/gone", {"command": ["/nothing/here", "x"]})
+        await ask("PUT", "/api/settings/tools/mcp/gone", {"command": "/nothing/here 'a b' x"})
         tests = [(await ask("POST", f"/api/settings/tools/{each}/test"))[1] for each in ("openapi/shop", "mcp/gone")]
         wrong = [
             await ask("PUT", "/api/settings/tools/mcp/gone", {"command": ["x"], "url": "https://example.org"}),
             await ask("PUT", "/api/settings/tools/tools/x", {"command": ["x"]}),
             await ask("PUT", "/api/settings/tools/mcp/no name!", {"url": "https://example.org"}),
+            await ask("PUT", "/api/settings/tools/mcp/open", {"command": "say 'hello"}),
             await ask("DELETE", "/api/settings/tools/mcp/nothing"),
         ]
         listed = (await ask("GET", "/api/settings/tools"))[1]["sources"]
@@ -267,9 +268,9 @@ def test_sources_of_tools_are_added_tested_and_removed(owned, own, tmp_path):
     assert works == {"ok": True, "message": "It has 1 tool: shop_list_items."}
     assert fails["ok"] is False
     assert "gone" in fails["message"]
-    assert wrong == [422, 422, 422, 404] or wrong == [422, 400, 422, 404]
+    assert wrong == [422, 422, 422, 422, 404]
     assert [(each["kind"], each["name"], each["address"]) for each in listed] == [
-        ("mcp", "gone", "/nothing/here x"),
+        ("mcp", "gone", "/nothing/here 'a b' x"),
         ("openapi", "shop", "shop.json"),
     ]
     assert removed == [204, 204]
@@ -383,6 +384,10 @@ async def until(ask, run_id, status, token=""):
 
 
 def test_a_users_data_is_exported_and_deleted_and_no_one_elses(shared, tmp_path):
+    home = tmp_path / "data" / "users" / "anna"
+    for notes in (user_notes(home), project_notes(home, tmp_path)):
+        notes.write(Note("tea", "what anna drinks", "Green tea."))
+
     async def asking(ask, tokens):
         runs = {}
         for name in ("root", "anna"):
@@ -398,11 +403,12 @@ def test_a_users_data_is_exported_and_deleted_and_no_one_elses(shared, tmp_path)
     shop = Shop(tmp_path)
     runs, archive, unconfirmed, deleted, left = shared(asking, shop.assistant, model=clerk(*[calls(("order_items", ORDER))] * 2))
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
-        assert sorted(files.namelist()) == ["jobs.json", "permissions.json", f"runs/{runs['anna']}.json"]
+        assert sorted(files.namelist()) == ["jobs.json", "notes.json", "permissions.json", f"runs/{runs['anna']}.json"]
         assert b"A secret of anna." in files.read(f"runs/{runs['anna']}.json")
+        assert [note["text"] for note in json.loads(files.read("notes.json"))] == ["Green tea."] * 2
     assert unconfirmed == 400
-    assert deleted == {"runs": 1, "jobs": 0, "grants": 0, "left": 0}
-    assert left == [{"runs": 1, "jobs": 0, "grants": 0}, {"runs": 0, "jobs": 0, "grants": 0}]
+    assert deleted == {"runs": 1, "jobs": 0, "grants": 0, "notes": 2, "left": 0}
+    assert left == [{"runs": 1, "jobs": 0, "grants": 0, "notes": 0}, {"runs": 0, "jobs": 0, "grants": 0, "notes": 0}]
 
 
 def test_notes_are_listed_edited_and_deleted_by_their_user_alone(shared, tmp_path):

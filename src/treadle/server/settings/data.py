@@ -28,10 +28,11 @@ from treadle.server.runs.hosted_runs import HostedRuns, Requester
 from treadle.server.runs.journals import read_journals
 from treadle.server.runs.routes import requester_of
 from treadle.stores.journal import JournalQuery, RunInfo, cursor_of
+from treadle.toolsets.notes import Note, NoteFolder, note_folders
 
 PAGE = 200  # runs that are listed at once
 ACTIVE = ("open", "waiting")
-Zip = Annotated[Response, Returns(200, "a ZIP file: runs, jobs and permissions as JSON", "application/zip")]
+Zip = Annotated[Response, Returns(200, "a ZIP file: runs, jobs, permissions and notes as JSON", "application/zip")]
 
 
 class DataSummary(Struct, frozen=True):
@@ -40,6 +41,7 @@ class DataSummary(Struct, frozen=True):
     runs: int
     jobs: int
     grants: int
+    notes: int
 
 
 class DataDeletion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +56,7 @@ class DeletedData(Struct, frozen=True):
     runs: int
     jobs: int
     grants: int
+    notes: int
     left: int
 
 
@@ -71,7 +74,8 @@ class DataApi:
         """Count what is stored of yours."""
         by = requester_of(request)
         runs = len([info async for info in self._all_runs(by)])
-        return DataSummary(runs, len(await asyncio.to_thread(self._jobs.all)), len(await self._runs.grants(by)))
+        jobs, notes = await asyncio.to_thread(lambda: (len(self._jobs.all()), len(self._notes())))
+        return DataSummary(runs, jobs, len(await self._runs.grants(by)), notes)
 
     @get("/api/settings/data/export")
     async def exported(self, request: Request) -> Zip:
@@ -86,6 +90,8 @@ class DataApi:
                 jobs = Redactor().value(msgspec.to_builtins(await asyncio.to_thread(self._jobs.all)))
                 archive.writestr("jobs.json", msgspec.json.encode(jobs))
                 archive.writestr("permissions.json", msgspec.json.encode(await self._runs.grants(by)))
+                notes = Redactor().value(msgspec.to_builtins([note for _, note in await asyncio.to_thread(self._notes)]))
+                archive.writestr("notes.json", msgspec.json.encode(notes))
         except BaseException:
             os.unlink(path)  # noqa: PTH108 - a name, no path
             raise
@@ -94,7 +100,7 @@ class DataApi:
 
     @post("/api/settings/data/delete")
     async def deleted(self, request: Request, body: DataDeletion) -> DeletedData:
-        """Cancel and delete all your runs and jobs, with all their stored content, and revoke what you have allowed for always."""
+        """Cancel and delete your runs and jobs, with all their content, and your notes; revoke what you have allowed for always."""
         by = requester_of(request)
         jobs = await asyncio.to_thread(self._jobs.all)
         over = [job.id for job in jobs if job.is_over]
@@ -107,7 +113,18 @@ class DataApi:
         grants = await self._runs.grants(by)
         for grant in grants:
             await self._runs.revoke(grant.id, by)
-        return DeletedData(len(ended), len(over), len(grants), len(jobs) - len(over) + len(runs) - len(ended))
+        notes = await asyncio.to_thread(self._delete_notes)
+        return DeletedData(len(ended), len(over), len(grants), notes, len(jobs) - len(over) + len(runs) - len(ended))
+
+    def _notes(self) -> list[tuple[NoteFolder, Note]]:
+        return [(folder, note) for folder in note_folders(self._home.folder) for note in folder.list()]
+
+    def _delete_notes(self) -> int:
+        """Delete all notes, and return how many there were."""
+        notes = self._notes()
+        for folder, note in notes:
+            folder.delete(note.name)
+        return len(notes)
 
     async def _cancel(self, run_id: str, by: Requester) -> bool:
         """Cancel a run, and return whether it is over."""

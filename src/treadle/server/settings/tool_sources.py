@@ -5,6 +5,7 @@ don't get these tools.
 """
 
 import asyncio
+import shlex
 from contextlib import AsyncExitStack
 from typing import Annotated, Literal
 
@@ -30,6 +31,7 @@ WHAT = "MCP servers and OpenAPI documents are named"
 NOT_FOUND = {404: "there is no such source"}
 SourceKind = Literal["mcp", "openapi"]
 Text = Annotated[str, Meta(max_length=4_000)]
+ShellCommand = Annotated[str, Meta(description="With words quoted as in a shell.", max_length=4_000)]
 
 
 class ToolSourceView(Struct, frozen=True):
@@ -57,7 +59,9 @@ class ToolSourceChange(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a source is: `url` or `command` of an MCP server, `document` of an OpenAPI source. Other keys stay as they are."""
 
     url: Text = ""
-    command: Annotated[list[Text], Meta(max_length=100)] = []
+    command: (
+        Annotated[list[Text], Meta(max_length=100)] | Annotated[str, Meta(description="Quoted as in a shell.", max_length=4_000)]
+    ) = []
     document: Text = ""
     base_url: Text = ""
     private: Annotated[bool, Meta(description="Whether its host may be on this machine or its network.")] = False
@@ -83,7 +87,11 @@ class ToolSourcesApi:
         """Add an MCP server or an OpenAPI document, or change where it is."""
         self._access.check_owner(WHAT)
         table = (_check_kind(kind), name)
-        said = {field: getattr(body, field) or None for field in _fields_of(kind)}
+        try:
+            command = shlex.split(body.command) if isinstance(body.command, str) else body.command
+        except ValueError as error:
+            raise HTTPException(422, "The command has a quotation mark that isn't closed.") from error
+        said = {field: getattr(replace(body, command=command), field) or None for field in _fields_of(kind)}
         try:
             await asyncio.to_thread(set_settings, {(*table, field): value for field, value in said.items()})
         except SettingsError as error:
@@ -156,7 +164,7 @@ def _list_sources() -> list[ToolSourceView]:
     settings, mask = user_settings(), Redactor().text
     servers = [
         ToolSourceView(
-            "mcp", name, mask(each.url or " ".join(each.command)), each.private, each.assistants, (*each.headers, *each.env)
+            "mcp", name, mask(each.url or shlex.join(each.command)), each.private, each.assistants, (*each.headers, *each.env)
         )
         for name, each in settings.mcp.items()
     ]

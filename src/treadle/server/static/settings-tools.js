@@ -49,8 +49,7 @@ export function toolSection(state) {
     field("URL, command or document", address),
     element("label", { class: "check" }, isPrivate, "It may be on this machine or its network"),
   ], async () => {
-    const value = address.value.trim(), what = kind.value === "command" ? value.split(/\s+/) : value;
-    const body = { [kind.value]: what, private: isPrivate.checked };
+    const body = { [kind.value]: address.value.trim(), private: isPrivate.checked };
     const path = `/api/settings/tools/${kind.value === "document" ? "openapi" : "mcp"}/${encodeURIComponent(name.value.trim())}`;
     const added = await ask(path, body, { method: "PUT" });
     name.value = address.value = "";

@@ -138,13 +138,13 @@ function dataSection(state) {
   }, state.locked || keys.find(({ locked }) => locked)?.locked);
 
   async function load() {
-    const { runs, jobs, grants } = await ask("/api/settings/data");
-    amount.textContent = `${counted(runs, "conversation or run", "conversations and runs")}, ${counted(jobs, "job")} and `
-      + `${counted(grants, "permission")} are stored.`;
+    const { runs, jobs, grants, notes } = await ask("/api/settings/data");
+    amount.textContent = `${counted(runs, "conversation or run", "conversations and runs")}, ${counted(jobs, "job")}, `
+      + `${counted(grants, "permission")} and ${counted(notes, "note")} are stored.`;
   }
 
   const erase = element("button", { type: "button", class: "danger slim", id: "delete-data", onclick: async () => {
-    if (!await sure("Delete all your conversations, runs, jobs and permissions? This can't be undone.", "Delete everything")) return;
+    if (!await sure("Delete all your conversations, runs, jobs, permissions and notes? This can't be undone.", "Delete everything")) return;
     try {
       const { runs, jobs, left } = await ask("/api/settings/data/delete", { confirm: "delete everything" });
       tell(place, `Deleted: ${counted(runs, "conversation or run", "conversations and runs")} and ${counted(jobs, "job")}.`
@@ -160,7 +160,7 @@ function dataSection(state) {
     element("p", { class: "actions" },
       element("a", { class: "button quiet slim", href: "/api/settings/data/export", download: true }, "Export"), erase),
     element("p", { class: "small soft" },
-      "Deleted are conversations, runs, jobs and permissions. Course material, projects, notes and files in folders stay."),
+      "Deleted are conversations, runs, jobs, permissions and notes. Course material, projects and files in folders stay."),
     place, element("h3", {}, "Retention"), retention);
 }
 
