@@ -9,10 +9,11 @@ from server.runs.asking import Echo, rivers, with_server
 from treadle.errors import ModelRefused
 from treadle.home import close_home, open_home
 from treadle.server.runs import hosted_runs
+from treadle.server.runs.journals import find_opened
 from treadle.stores.queue import RunCeilings, RunQueue
 from treadle.testing import Scripted
 from treadle.workers.executor import advance_run
-from treadle.workers.run_spec import RunSpec, WorkerModels, opening_entries
+from treadle.workers.run_spec import RunSpec, WorkerModels, opening_entries, run_spec_of
 from working import installed
 
 
@@ -122,6 +123,16 @@ def test_a_run_is_submitted_to_workers_once_however_often_it_is_sent_and_waited_
     assert (refused[0], "was used for another request" in refused[1]["error"]) == (422, True)
     assert (early[1]["run"]["status"], waited[1]["run"]["status"]) == ("open", "answered")
     assert last == (202, {"run_id": first[1]["run_id"], "status": "answered"})
+
+
+def test_a_run_for_workers_has_its_queue_its_priority_and_any_version(home, tmp_path):
+    async def work(ask):
+        _, said = await post(ask, {**BODY, "queue": "gpu", "priority": 7, "any_version": True})
+        order = run_spec_of(said["run_id"], find_opened(await home.journal.read(said["run_id"])))
+        return order.queue, order.priority, order.any_version
+
+    with Serving(tmp_path, [rivers(), steps_assistant()], Named()) as server:
+        assert with_server(server, work) == ("gpu", 7, True)
 
 
 def test_a_run_of_the_server_is_begun_once_by_its_key(tmp_path):

@@ -54,7 +54,10 @@ async def submit_turn(host: Host, models: ModelCatalog, asked: TurnRequest, run_
         raise HTTPException(422, "A run for workers is a new one with a message: leave `run_id`, `call`, `context` and files out.")
     name, address = await _model_of(models, asked.model or "")
     order = RunSpec(
-        asked.assistant, name, address, asked.instructions or "", queue=asked.queue or DEFAULT_QUEUE, priority=asked.priority
+        *(asked.assistant, name, address, asked.instructions or ""),
+        queue=asked.queue or DEFAULT_QUEUE,
+        priority=asked.priority,
+        any_version=asked.any_version,
     )
     try:
         return await submit_run(host.home, order, asked.message, user=host.user, run_id=run_id)

@@ -56,6 +56,7 @@ class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
     )
     queue: Annotated[str, Meta(description="The queue of a run for workers.", max_length=50)] = ""
     priority: Annotated[int, Meta(description="How urgent a run for workers is: higher ones begin first.", ge=-1000, le=1000)] = 0
+    any_version: Annotated[bool, Meta(description="Whether workers of any version of the application may continue it.")] = False
 
 
 class MessageRequest(Struct, frozen=True, forbid_unknown_fields=True):
