@@ -12,6 +12,7 @@ from language_server import FakeServer, install_server
 from server.acp.editor import connected, run
 from server.running import assistant as make_assistant
 from treadle import FunctionToolset, Limits, RunContext, Usage, allow, tool
+from treadle.assistants.coding.agreed_checks import load_agreed_check
 from treadle.core.requests import CallDelta, ReplyEnded, TextDelta, Traits
 from treadle.errors import ModelUnavailable
 from treadle.testing import Scripted, ScriptedReply, calls
@@ -24,6 +25,8 @@ READ = calls(("read_file", {"path": "shop.py"}))
 EDIT = calls(("replace_text", {"path": "shop.py", "old": " + 1", "new": ""}))
 STOCK = calls(("stock", {"item": "A"}))
 UNDO_EDIT = calls(("replace_text", {"path": "shop.py", "old": "* 3", "new": "* 3 + 1"}))
+
+COMPILE = "python3 -m compileall -q ."
 
 paid: list[int] = []
 
@@ -299,6 +302,23 @@ def test_a_call_that_is_not_an_edit_is_asked_about_with_all_its_arguments(folder
             assert '"amount": 5' in call.content[-1].content.text
             assert call.raw_input == {"amount": 5}
             assert paid == [5]
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("choice", "remembered", "status"), [("allow_once", "python3 -m compileall -q .", "completed"), ("reject_once", "", "failed")]
+)
+def test_a_check_is_proposed_where_there_are_no_tests(folder, choice, remembered, status):
+    async def work():
+        async with connected(folder, calls(("run_tests", {})), "Done.", choose=choice) as desk:
+            await desk.open()
+            await desk.say("Does it work?")
+            ((call, options),) = desk.editor.asked
+            assert call.raw_input == {"command": COMPILE}
+            assert [option.option_id for option in options] == ["allow_once", "reject_once"]
+            assert load_agreed_check(folder.parent / "shop-data", folder) == remembered
+            assert desk.editor.calls()[call.tool_call_id]["status"] == status
 
     run(work())
 
