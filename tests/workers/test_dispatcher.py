@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import threading
 import time
 from contextlib import ExitStack, asynccontextmanager
 
@@ -361,7 +362,7 @@ def test_a_server_that_restarts_again_and_again_is_not_given_up(monkeypatch):
     pytest.importorskip("sqlalchemy", reason="sqlalchemy isn't installed")
     database = PostgresDatabase("postgresql://127.0.0.1:1/none", wait=0.3)
     dispatcher = DbosDispatcher(database, RunQueue(database), WorkerOptions(), "me")
-    monkeypatch.setattr(psycopg, "connect", lambda *_, **__: "a connection")
+    monkeypatch.setattr(psycopg, "connect", lambda *_, **__: asyncio.Event())  # any object
     began, engine = time.monotonic(), object()
 
     def launch(_):
@@ -372,3 +373,19 @@ def test_a_server_that_restarts_again_and_again_is_not_given_up(monkeypatch):
 
     monkeypatch.setattr(dispatcher, "_launch", launch)
     assert asyncio.run(dispatcher._launch_when_available(None, asyncio.Event())) is engine
+
+
+def test_connections_that_threads_of_dbos_leave_open_are_closed_and_no_others_are_made(postgres):
+    psycopg = pytest.importorskip("psycopg", reason="psycopg isn't installed")
+    pytest.importorskip("dbos", reason="dbos isn't installed")
+    database = PostgresDatabase(postgres)
+    dispatcher = DbosDispatcher(database, RunQueue(database), WorkerOptions(), "me")
+    engine = dispatcher._make_engine()
+    idle, busy = engine.raw_connection(), engine.raw_connection()
+    busy.execute("SELECT 1")
+    threading.Timer(0.1, busy.driver_connection.rollback).start()
+    left = idle.driver_connection, busy.driver_connection
+    dispatcher._shut_down(engine)
+    assert [each.closed for each in left] == [True, True]
+    with pytest.raises(psycopg.OperationalError, match="has stopped"):
+        dispatcher._connect()

@@ -8,8 +8,9 @@ run over, without asking DBOS.
 import asyncio
 import os
 from collections.abc import Coroutine
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from treadle.core.errors import JournalError, SettingsError
 from treadle.core.log import log
@@ -51,6 +52,8 @@ class DbosDispatcher:
         self._dead: list[str] = []  # workflows whose workers are
         self._ended: list[str] = []  # workflows that DBOS may forget
         self._connected_at = 0.0  # when DBOS got a connection last
+        self._connections: WeakSet[psycopg.Connection[Any]] = WeakSet()  # those of DBOS
+        self._is_shut_down = False
         self._drained = asyncio.Event()
 
     async def work(self, carry: RunExecutor, stop: asyncio.Event, *, hurry: asyncio.Event | None = None) -> None:
@@ -73,7 +76,7 @@ class DbosDispatcher:
             self._drained.set()
             await cancel_tasks(self._under_way)
             await self._wait_until_recorded()
-            await asyncio.to_thread(_shut_down, engine)
+            await asyncio.to_thread(self._shut_down, engine)
 
     async def _advance_turn(self, carry: RunExecutor, stop: asyncio.Event, sent: DispatchedRun) -> str:
         """Execute one turn. Its outcome is in the journal and the queue; DBOS only learns that it is finished."""
@@ -179,11 +182,11 @@ class DbosDispatcher:
             from dbos import DBOS
         except ImportError as error:
             raise SettingsError(MISSING) from error
-        engine = self._make_engine()
+        engine, self._is_shut_down = self._make_engine(), False
         try:
             self._listen(DBOS, engine, advance)
         except BaseException:
-            _shut_down(engine)
+            self._shut_down(engine)
             raise
         return engine
 
@@ -225,9 +228,26 @@ class DbosDispatcher:
     def _connect(self) -> "psycopg.Connection[Any]":
         import psycopg
 
+        if self._is_shut_down:
+            raise psycopg.OperationalError("The worker has stopped.")
         connection = psycopg.connect(self._database.url, application_name="treadle-dbos")
         self._connected_at = monotonic()
+        self._connections.add(connection)
         return connection
+
+    def _shut_down(self, engine: "Engine") -> None:
+        """End DBOS. Its threads that still write are given a moment; what they leave open is closed here, as nothing else does."""
+        from dbos import DBOS
+        from psycopg.pq import TransactionStatus
+
+        DBOS.destroy(destroy_registry=True)
+        self._is_shut_down = True
+        engine.dispose()
+        until = monotonic() + PATIENCE
+        for connection in [each for each in self._connections if not each.closed]:
+            while connection.info.transaction_status != TransactionStatus.IDLE and monotonic() < until:
+                sleep(SHORT)
+            connection.close()
 
 
 def _driver_error(error: BaseException | None) -> "psycopg.Error | None":
@@ -280,10 +300,3 @@ def _purge_workflows(names: list[str]) -> set[str]:
     if over:
         DBOS.delete_workflows(over)
     return {*names} - {each.workflow_id for each in found} | {*over}
-
-
-def _shut_down(engine: "Engine") -> None:
-    from dbos import DBOS
-
-    DBOS.destroy(destroy_registry=True)
-    engine.dispose()
