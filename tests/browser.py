@@ -63,6 +63,23 @@ CODES = {"Backspace": 8, "Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "
     f"Arrow{way}": 37 + number for number, way in enumerate(("Left", "Up", "Right", "Down"))
 }
 KEYS = {name: ("", code) for name, code in CODES.items()} | {"Enter": ("\r", 13), " ": (" ", 32)}
+# events of the mouse that aren't for the element are stopped, and the first of their targets is remembered
+WATCH_CLICK = """(() => {
+    const over = new AbortController();
+    let other = "";
+    for (const kind of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) window.addEventListener(kind, (event) => {
+        if (document.querySelector(SELECTOR)?.contains(event.target)) {
+            if (kind !== "click") return;
+            over.abort();
+            delete window.clickMissed;
+        } else {
+            other ||= event.target.cloneNode?.().outerHTML ?? "the document";
+            event.stopImmediatePropagation();
+            event.preventDefault();
+        }
+    }, {capture: true, signal: over.signal});
+    window.clickMissed = () => { over.abort(); delete window.clickMissed; return other; };
+})()"""
 Scheme = Literal["light", "dark"]
 
 
@@ -240,10 +257,24 @@ class Page:
         return await self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 
     async def click(self, selector: str) -> None:
-        """Click in the middle of the first such element, as a mouse does: whatever lies over it gets the click."""
-        x, y = await self._middle(selector)
-        for kind in ("mousePressed", "mouseReleased"):
-            await self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        """Click in the middle of the first such element, as a mouse does, until it has the click.
+
+        A page that is being drawn may move the element, or put another over it, between a look and a click: the other gets nothing.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            x, y = await self._middle(selector)
+            await self.evaluate(WATCH_CLICK.replace("SELECTOR", json.dumps(selector)))
+            for kind in ("mousePressed", "mouseReleased"):
+                await self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+            try:
+                missed = await self.evaluate("window.clickMissed?.()")
+            except BrowserError:  # the click has led to another page
+                return
+            if missed is None:
+                return
+            if time.monotonic() > deadline:
+                raise BrowserError(f"a click on {selector} can't reach it: {missed or 'nothing'} gets it; {self.problems}")
 
     async def hover(self, selector: str) -> None:
         """Put the mouse over the first such element."""
