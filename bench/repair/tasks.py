@@ -18,19 +18,24 @@ from msgspec import Struct
 from bench.review.mutations import apply_edits, list_functions, list_mutations
 
 PACKAGES = (
-    "boltons==24.1.0",
-    "toolz==1.0.0",
-    "itsdangerous==2.2.0",
-    "packaging==24.1",
+    "boltons==25.0.0",
+    "click==8.1.8",
+    "h11==0.14.0",
     "humanize==4.11.0",
-    "idna==3.10",
-    "semver==3.0.2",
-    "tomli==2.0.2",
-    "inflection==0.5.1",
+    "itsdangerous==2.2.0",
+    "natsort==8.4.0",
+    "networkx==3.4.2",
+    "packaging==24.1",
+    "pygments==2.19.1",
+    "sqlparse==0.5.3",
+    "toolz==1.0.0",
+    "werkzeug==3.1.3",
 )
 FOLDER = Path(tempfile.gettempdir()) / "treadle-bench-repair"
 MIN_LINES, MAX_LINES = 100, 600
+MOST_OF_A_PACKAGE = 8  # modules, so that no package decides the result
 SEED = 27
+OLD_SETTINGS = ("boltons",)  # packages whose conftest.py is for an older pytest
 TRIES = 6  # mutations of a module that are tried
 SECONDS = 60  # that tests may take
 SETTINGS = "[pytest]\npythonpath = src .\naddopts =\n"
@@ -71,10 +76,15 @@ def make_tasks(roots: Sequence[Path], most: int = 40, least_lines: int = MIN_LIN
     """Yield a task for each module that has tests which a mutation makes fail: always the same ones."""
     chance, count = random.Random(SEED), 0
     for root in roots:
-        for module, tests in _list_modules(root, least_lines):
-            task = _plant(root, module, tests, chance) if count < most else None
+        modules = list(_list_modules(root, least_lines))
+        chance.shuffle(modules)
+        planted = 0
+        for module, tests in modules:
+            if count == most or planted == MOST_OF_A_PACKAGE:
+                break
+            task = _plant(root, module, tests, chance)
             if task is not None:
-                count += 1
+                count, planted = count + 1, planted + 1
                 yield task
 
 
@@ -104,14 +114,25 @@ def _plant(root: Path, module: str, tests: tuple[str, ...], chance: random.Rando
 
 
 def write_workspace(folder: Path, root: Path, module: str, tests: Sequence[str], source: str) -> None:
-    """Write a workspace: the module's package, with this source of the module, and the tests that are named after it."""
-    package = Path(module).parent
-    kept = ignore_patterns("__pycache__", "tests", "test_*.py") if package.parts else None
-    if package.parts:
-        copytree(root / package, folder / package, ignore=kept, dirs_exist_ok=True)
-    for name in (*tests, *[str(path.relative_to(root)) for path in root.rglob("conftest.py")]):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        copyfile(root / name, folder / name)
+    """Write a workspace: the whole package, with this source of the module, and the tests that are named after it."""
+    parts = Path(module).parts
+    package = Path(*parts[: 2 if parts[0] == "src" else 1])
+    if (root / package).is_dir():
+        copytree(root / package, folder / package, ignore=ignore_patterns("__pycache__", "test_*.py"), dirs_exist_ok=True)
+    for name in tests:
+        for path in sorted((root / name).parent.iterdir()):  # with what the tests import
+            if path.is_file() and (path == root / name or not path.name.startswith("test_")):
+                target = folder / path.relative_to(root)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                copyfile(path, target)
+    for path in root.rglob("conftest.py"):
+        target = folder / path.relative_to(root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copyfile(path, target)
+    if root.name.startswith(OLD_SETTINGS):
+        for path in folder.rglob("conftest.py"):
+            path.unlink()
+    (folder / module).parent.mkdir(parents=True, exist_ok=True)
     (folder / module).write_text(source, "utf-8")
     (folder / "pytest.ini").write_text(SETTINGS)
 

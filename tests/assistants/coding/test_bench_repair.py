@@ -61,8 +61,8 @@ def test_a_task_is_a_mutation_that_the_tests_of_its_module_show(tmp_path: Path) 
 
 def planted(root: Path, name: str) -> RepairTask:
     right = RIGHT.replace("one(", f"{name}(")
-    buggy = right.replace("value > high", "value < high")
-    return RepairTask(name, root, f"src/{name}.py", (f"tests/test_{name}.py",), right, buggy, 6, "the wrong way")
+    buggy = right.replace("return high", "return low")  # no single edit fixes it
+    return RepairTask(name, root, f"src/{name}.py", (f"tests/test_{name}.py",), right, buggy, 7, "another name")
 
 
 @needs_git

@@ -172,7 +172,8 @@ def test_a_small_model_fixes_a_package_with_a_src_folder_from_a_symptom_alone(tm
     assert job.output["summary"].startswith(f"Fix match_to_datetime in {path}: ")
 
 
-def test_a_job_that_is_resumed_has_its_test_again(tmp_path: Path) -> None:
+def test_a_job_that_is_resumed_has_its_test_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treadle.assistants.coding.debug_plan._EDIT_SECONDS", 0.0)  # an edit without the model would fix it
     folder = hidden_bug(tmp_path)
     model = Scripted(f"```python\n{SHOWS}```", *["Sorry."] * 20, traits=SMALL)
     job, code, state = debugged(tmp_path, folder, model, description=SYMPTOM)

@@ -23,7 +23,8 @@ from treadle.workspace import CheckFailure, CheckOutcome, FileLines, format_outc
 SOURCE = "def price(count):\n    total = count * 3\n    return total + 1\n"
 TEST = "from shop import price\n\n\ndef test_price():\n    assert price(2) == 6\n"
 FAILURE = CheckFailure("test_shop.py::test_price", "assert 7 == 6", "test_shop.py", 5)
-FAILED = CheckOutcome("pytest", "pytest", 0, 1, 0, 0, (FAILURE,), "failed", "", 0.1)
+SLOW = 1_000.0  # seconds: no time for single edits
+FAILED = CheckOutcome("pytest", "pytest", 0, 1, 0, 0, (FAILURE,), "failed", "", SLOW)
 PASSED = CheckOutcome("pytest", "pytest", 1, 0, 0, 0, (), "passed", "", 0.1)
 WRITTEN = "Wrote shop.py."
 SHOP = ProjectSources({"shop.py": SOURCE, "test_shop.py": TEST})
@@ -321,6 +322,23 @@ def test_a_bug_in_a_package_is_found_and_fixed_and_nothing_else_is_changed(
     assert path in answer["summary"]
 
 
+def test_where_one_operator_is_wrong_single_edits_are_tried_after_the_models_first_answer(tmp_path: Path) -> None:
+    files, *bug = BUGS["an exported star"]
+    session = Session(tmp_path, plant(files, *bug))
+    assert session.run(lambda _: "Sorry.")["done"] is True
+    assert session.files == files
+    assert len(session.asked) == 1
+
+
+def test_single_edits_take_as_much_time_as_the_tests_leave() -> None:
+    def count_edits(seconds: float) -> int:
+        started = [("run_tests", {}, msgspec.structs.replace(FAILED, seconds=seconds))]
+        made = advance(history((None, started), START[1]), "Sorry.", *["?"] * 20)[0]
+        return sum(name == "write_file" for name, _ in made.calls)
+
+    assert [count_edits(seconds) for seconds in (0.1, 59.0, 1_000.0)] == [2, 1, 0]
+
+
 def test_no_question_has_a_licence_or_ends_in_the_middle_of_a_line(tmp_path: Path) -> None:
     session = Session(tmp_path, plant(*BUGS["a method of a long class"]))
     session.run(lambda _: "Sorry.")
@@ -333,7 +351,7 @@ def test_no_question_has_a_licence_or_ends_in_the_middle_of_a_line(tmp_path: Pat
 
 
 def test_questions_widen_from_the_function_to_its_class_and_module(tmp_path: Path) -> None:
-    session = Session(tmp_path, plant(*BUGS["a private method"]))
+    session = Session(tmp_path, plant(*BUGS["a method of a long class"]))
     session.run(lambda _: "Sorry.")
     shown = [re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0] for text in session.asked if "Fix it" in text]
     first, wider = shown[0], shown[5]
@@ -362,7 +380,7 @@ def test_when_it_gives_up_it_names_the_places_and_what_the_tests_said(tmp_path: 
     answer = session.run(knows(wrong, wrong.replace("year, day, month", "1, 2, 3")))
     assert answer["done"] is False
     assert answer["summary"].startswith("Not fixed; all changes were taken back. ")
-    assert f"match_to_datetime in {TOML_RE}: 1 change tried; the same tests fail." in answer["summary"]
+    assert f"match_to_datetime in {TOML_RE}: 7 changes tried; the same tests fail" in answer["summary"]
     assert session.files == planted
 
 

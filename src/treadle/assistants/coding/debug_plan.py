@@ -1,8 +1,9 @@
 """Debug plan for small models: code reads, tests and decides; the model only writes code. Pure.
 
 Run the tests. If they pass, have a test written that shows the symptom. Rank the definitions that the failing tests are about;
-ask for the likeliest one corrected, then for others, for wider excerpts and for single pieces; insert each answer and run the
-tests again, within limits. What didn't help is undone. `job_environment` decides which models are guided.
+ask for the likeliest one corrected, try single edits of it without the model, then ask for others, for wider excerpts and for
+single pieces; insert each and run the tests again, within limits. What didn't help is undone. `job_environment` decides which
+models are guided.
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from treadle import Options
+from treadle.assistants.coding.candidate_edits import list_candidate_edits
 from treadle.assistants.coding.code import CodeHole, extract_code, fill_hole, find_holes
 from treadle.assistants.coding.fault_localisation import (
     BugReport,
@@ -37,18 +39,26 @@ MAX_TRIES = 40
 MAX_OTHER_FILE = 6_000  # characters of a file in another language, of which only the whole can be replaced
 _MAX_FIRST = 5  # targets that are asked for before wider excerpts
 _MAX_PIECES = 10
+_MAX_EDITS = (24, 12, 12)  # single edits of the likeliest targets
+_EDIT_SECONDS = 60.0  # that tests of single edits may take in all, by the time that the tests took at first
+_TESTS_SECONDS = 0.5  # that a run of tests takes beside the tests
+_BATCH = 6  # single edits that are tried before it is seen whether one passed
 _MASK = "[redacted"
 
 DebugPlan = Generator[PlanQuestion, str, PlanStep]
 
 
 class RepairAttempt(Struct, frozen=True):
-    """A way to ask for a repair: a target, or a piece of it as if it were missing; once for each temperature."""
+    """A way to a repair: a model is asked for a target, or for a piece of it as if it were missing, once for each temperature.
+
+    `edits` are tried without asking.
+    """
 
     target: FaultTarget
-    heats: tuple[float, ...]
+    heats: tuple[float, ...] = ()
     hole: CodeHole | None = None
     feedback: bool = False
+    edits: tuple[str, ...] = ()
 
 
 def plan_debugging(request: Request, project: ProjectSources, report: BugReport) -> DebugPlan:
@@ -117,28 +127,42 @@ def _repair(story: Transcript, project: ProjectSources, report: BugReport, faili
         source = story.source(path)
         targets += [FaultTarget(path, source, source)] if source is not None and len(source) <= MAX_OTHER_FILE else []
     bodies = tuple(source_of(project, test) for test in failing_tests_of(project, failing))
-    return (yield from _try_next(story, project, FailingTests(bodies, failing), _list_attempts(project, targets, places)))
+    attempts = _list_attempts(project, targets, places, failing.seconds)
+    return (yield from _try_next(story, project, FailingTests(bodies, failing), attempts))
 
 
-def _list_attempts(project: ProjectSources, targets: list[FaultTarget], places: list[CodePlace]) -> list[RepairAttempt]:
-    """Return all attempts in their order: the likeliest definitions, wider excerpts, pieces, and what is left."""
+def _list_attempts(
+    project: ProjectSources, targets: list[FaultTarget], places: list[CodePlace], seconds: float
+) -> list[RepairAttempt]:
+    """Return all attempts in their order: the likeliest definitions, single edits, wider excerpts, pieces, and what is left."""
     if not targets:
         return []
-    first = targets[0]
+    first, most_edits = targets[0], int(_EDIT_SECONDS / (seconds + _TESTS_SECONDS))
     wide = [RepairAttempt(wider, (0.0, 0.7)) for wider in widen_target(project, first, places)]
     return [
-        *[RepairAttempt(target, (0.0,)) for target in targets[:_MAX_FIRST]],
+        RepairAttempt(first, (0.0,)),
+        *_list_edits(targets, most_edits),
+        *[RepairAttempt(target, (0.0,)) for target in targets[1:_MAX_FIRST]],
         *wide[:1],
         *_list_pieces(first, _MAX_PIECES, (0.0, 0.8, 0.8)),
         *[attempt for target in targets[1:3] for attempt in _list_pieces(target, _MAX_PIECES // 2, (0.0, 0.8))],
         *wide[1:],
         *[RepairAttempt(target, (0.0,)) for target in targets[_MAX_FIRST:]],
+        *_list_edits(targets[:1], most_edits, rare=True),
         RepairAttempt(first, (0.7,), feedback=True),
     ]
 
 
 def _list_pieces(target: FaultTarget, most: int, heats: tuple[float, ...]) -> Iterable[RepairAttempt]:
     return [RepairAttempt(target, heats, hole) for hole in find_holes(target.shown)[:most]]
+
+
+def _list_edits(targets: list[FaultTarget], most: int, *, rare: bool = False) -> Iterable[RepairAttempt]:
+    """Yield single edits of the likeliest targets, at most so many in all, in batches."""
+    for target, most_of_it in zip(targets, _MAX_EDITS, strict=False):
+        edits = list_candidate_edits(target.shown, target.path, min(most, most_of_it), rare=rare)
+        most -= len(edits)
+        yield from (RepairAttempt(target, edits=tuple(edits[at : at + _BATCH])) for at in range(0, len(edits), _BATCH))
 
 
 def _try_next(story: Transcript, project: ProjectSources, failing: FailingTests, attempts: list[RepairAttempt]) -> DebugPlan:
@@ -150,11 +174,13 @@ def _try_next(story: Transcript, project: ProjectSources, failing: FailingTests,
         return PlanStep(_try_calls(story, *winner), "Back to what passed.")
     known = {_strip_whitespace(content) for _, content, _ in tries}
     last = story.state if isinstance(story.state, int) else -1
-    for index, attempt in list(enumerate(attempts))[last + 1 :] if len(tries) < MAX_TRIES * (story.turn + 1) else ():
-        found: dict[str, str] = {}
+    most = MAX_TRIES * (story.turn + 1) + sum(len(attempt.edits) for attempt in attempts)
+    for index, attempt in list(enumerate(attempts))[last + 1 :] if len(tries) < most else ():
+        edited = [content for edit in attempt.edits if (content := apply_code(attempt.target, edit))]
+        found = {_strip_whitespace(content): content for content in edited}
         for number, heat in enumerate(attempt.heats):
             options = Options(temperature=heat if not story.turn else max(0.5, heat), seed=story.turn * 1_000 + index * 10 + number)
-            words = yield _build_question(story, failing, attempt, options)
+            words = yield _build_question(story, failing, attempt, attempts, options)
             content = _apply_reply(attempt, words)
             if content and _MASK not in content:
                 found.setdefault(_strip_whitespace(content), content)
@@ -162,7 +188,8 @@ def _try_next(story: Transcript, project: ProjectSources, failing: FailingTests,
         if fresh:
             calls = tuple(call for content in fresh for call in _try_calls(story, attempt.target.path, content))
             piece = f", line {attempt.hole.line}" if attempt.hole else ""
-            return PlanStep(calls, f"{attempt.target.name} of {attempt.target.path}{piece}, written anew.", index)
+            what = "with one change each" if attempt.edits else "written anew"
+            return PlanStep(calls, f"{attempt.target.name} of {attempt.target.path}{piece}, {what}.", index)
     return _give_up(story, project, failing.outcome, [attempt.target for attempt in attempts])
 
 
@@ -182,11 +209,16 @@ def _undo_calls(story: Transcript) -> list[tuple[str, tuple[str, dict[str, Any]]
     return found
 
 
-def _build_question(story: Transcript, failing: FailingTests, attempt: RepairAttempt, options: Options) -> PlanQuestion:
+def _build_question(
+    story: Transcript, failing: FailingTests, attempt: RepairAttempt, attempts: list[RepairAttempt], options: Options
+) -> PlanQuestion:
+    """Return the question to the model, with what it wrote before where the attempt gives feedback."""
     if attempt.hole is not None:
         return ask_for_piece(failing, attempt.target, attempt.hole, options)
     target = attempt.target
-    tries = [(content, step) for content, step in story.tries(target.path) if attempt.feedback and content != target.source]
+    tries = story.tries(target.path) if attempt.feedback else []
+    edits = {apply_code(each.target, edit) for each in attempts for edit in each.edits} if tries else set[str]()
+    tries = [(content, step) for content, step in tries if content not in {*edits, target.source}]
     tried = None if not tries else (format_part(target, tries[-1][0]), None if tries[-1][1] is None else tries[-1][1].tests)
     return ask_for_code(failing, target, tried, options)
 
