@@ -169,6 +169,7 @@ def test_what_the_model_does_is_said_while_one_waits(standing, visit):
                 const take = (event) => { answer.take(event); said.push(doing.textContent); };
                 answer.begin();
                 take({ event: 'model_asked', model: 'llamacpp:qwen' });
+                take({ event: 'model_progressed', stage: 'waiting', ahead: 2 });
                 take({ event: 'model_progressed', stage: 'loading', done: 0.5, total: 1 });
                 take({ event: 'model_progressed', stage: 'reading', done: 420, total: 1000 });
                 take({ event: 'model_progressed', stage: 'writing', done: 3 });
@@ -178,6 +179,7 @@ def test_what_the_model_does_is_said_while_one_waits(standing, visit):
             })"""
         )
         reading = "Reading the prompt 42 % of 1,000 tokens…"
-        assert said == ["Thinking…", "Loading qwen 50 %…", reading, "Writing 3 tokens…", "Using count…", ""]
+        queued = "Waiting for qwen: 2 runs ahead of yours…"
+        assert said == ["Thinking…", queued, "Loading qwen 50 %…", reading, "Writing 3 tokens…", "Using count…", ""]
 
     visit(f"{standing.url}/audit", look)
