@@ -2,16 +2,17 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from assistants.coding.stage import asks, carried_out, reports
 from assistants.coding.table import must_contain
-from treadle import Answer, Approval, Runs
+from treadle import Answer, Approval, RunContext, Runs, ToolProblem
 from treadle.agent.session import AssistantSession
+from treadle.assistant import settings_for
 from treadle.assistants.coding import assistant
-from treadle.assistants.coding.agreed_checks import FILE, load_agreed_check, propose_check, save_agreed_check
+from treadle.assistants.coding.agreed_checks import FILE, ask_in_run, load_agreed_check, propose_check, save_agreed_check
 from treadle.assistants.coding.job_report import format_job_state
 from treadle.assistants.coding.session import CodingSession
 from treadle.assistants.coding.verification import RepairEvidence, verify_claim, verify_repair
@@ -233,6 +234,20 @@ def test_a_session_without_a_user_at_hand_waits_for_the_answer_also_in_another_p
     home = open_home(tmp_path / "home")
     try:
         asyncio.run(turn())
+    finally:
+        close_home(home)
+    assert load_agreed_check(home.folder, folder) == remembered
+
+
+@pytest.mark.parametrize(("by", "remembered"), [("", None), ("Ada", "")])
+def test_only_a_persons_refusal_is_remembered(tmp_path: Path, folder: Path, by: str, remembered: str | None):
+    async def refuse(name: str, arguments: dict[str, Any]) -> Any:
+        raise ToolProblem("Not run.", refused_by=by)
+
+    home = open_home(tmp_path / "home")
+    try:
+        host = Host(home, cast("Any", None), folder=folder)
+        assert asyncio.run(ask_in_run(RunContext(call=refuse), host, folder, settings_for(folder))) == ""
     finally:
         close_home(home)
     assert load_agreed_check(home.folder, folder) == remembered
