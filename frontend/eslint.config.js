@@ -4,7 +4,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["**/katex/**", "**/markdown-it/**", "**/dompurify/**", "**/highlight/**", "**/node_modules/**"] },
+  { ignores: ["**/katex/**", "**/markdown-it/**", "**/dompurify/**", "**/highlight/**", "**/mermaid/**", "**/node_modules/**"] },
   js.configs.recommended,
   {
     languageOptions: { ecmaVersion: 2025, globals: globals.browser },

@@ -3,6 +3,7 @@
 KaTeX typesets formulas; only its script is taken, without fonts and style sheets: pages have it write MathML, which browsers
 draw by themselves. Of Lucide, the icons that pages use are taken, as symbols in one file; of Inter, the font's Latin letters.
 markdown-it parses Markdown, DOMPurify checks the HTML of it, and highlight.js colours code; each is one module.
+Mermaid draws diagrams; of its builds, the small one is taken.
 """
 
 import base64
@@ -107,6 +108,11 @@ def take_highlight(package: Contents) -> dict[str, bytes]:
     return {"highlight.min.js": package["es/highlight.min.js"], "LICENSE": package["LICENSE"]}
 
 
+def take_mermaid(package: Contents) -> dict[str, bytes]:
+    """Return the script, the smallest that is released, and the licence."""
+    return {"mermaid.min.js": package["dist/mermaid.tiny.js"], "LICENSE": package["LICENSE"]}
+
+
 def _without_source_map(script: bytes) -> bytes:
     return re.sub(rb"\n//# sourceMappingURL=.*\s*$", b"\n", script)
 
@@ -166,6 +172,14 @@ PACKAGES = (
         "BSD-3-Clause",
         "sha512-KvOKXODaiFmId9xaq3xc5xCL66wVLUuOngDbO9B/kewbFTqdGbn2nJxNhN3H5R1cgDTVj6R8vH0zgiNDEGjpDw==",
         take_highlight,
+    ),
+    Package(
+        "@mermaid-js/tiny",
+        "mermaid",
+        "12.0.0",
+        "MIT",
+        "sha512-ZW9YXy+3tSLPscBT+NnQO0K0qYH7BGES5nExl6Snoygey7xd2N0cO7Nq30N5k/u7gIeYoCrldyVy+VTCMWrNDQ==",
+        take_mermaid,
     ),
 )
 

@@ -1,16 +1,30 @@
-"""What pages show and change, in a real browser: settings, approvals, and the trace of a run."""
+"""What pages show and change, in a real browser: settings, approvals, the trace of a run, and diagrams."""
+
+import re
 
 from browser import needs_browser
 from server.pages.conftest import serve, shop, visit
 from server.pages.kept import asked
 from server.pages.shop import LAMPS, LOOK, clerk
 from server.pages.test_approvals import BOXES, WAITING, order
+from server.pages.test_rendering import ELSEWHERE
 from server.pages.test_settings import KEY, READY, own, owned, sign_in, write
 from server.pages.test_trace import CHOSEN, CONTENT, OUTSIDE, SEEN, choose
 from server.pages.test_trace import READY as STEPS
 from treadle.settings.provider_keys import load_provider_key
 
 pytestmark = needs_browser
+BAD_DIAGRAMS = (
+    "flowchart TD\n A[\"<img src=x onerror=window.taken=1><b style='color:red'>x</b>\"] --> B",
+    'flowchart TD\n A --> B\n click A "javascript:window.taken=1" "tip"\n click B call taken()',
+    'flowchart TD\n A["</text></svg><script>window.taken=1</script><svg onload=window.taken=1>"]',
+    "flowchart TD\n A --> B\n classDef bad fill:url(https://docs.example/x),background:url(https://docs.example/y)\n class A bad",
+    (
+        "%%{init: {'securityLevel': 'loose', 'htmlLabels': true, 'themeCSS': '* { background: url(https://docs.example/z) }'}}%%\n"
+        "flowchart TD\n A[\"<iframe src='https://docs.example/'></iframe>\"] --> B"
+    ),
+    "sequenceDiagram\n Alice->>Bob: <style>* { display: none }</style><img src=x onerror=window.taken=1>",
+)
 __all__ = ["own", "owned", "serve", "shop", "visit"]  # fixtures of the pages' own tests
 
 
@@ -102,3 +116,22 @@ def test_trace_page(serve, visit):
 
     with serve(clerk(LOOK, LAMPS)) as server:
         visit(f"{server.url}/runs/{asked(server.url, 'How many?')}", look)
+
+
+def test_diagram_image(serve, visit):
+    over = "document.querySelectorAll('pre > :is(.diagram, .undrawn)').length === {}"
+
+    async def look(page):
+        await page.wait_for(over.format(len(BAD_DIAGRAMS)))
+        assert await page.evaluate("document.querySelectorAll('img.diagram').length") >= 4
+        frame = "document.querySelector('iframe[title=Diagrams]').contentWindow"
+        assert await page.evaluate(f"window.taken ?? {frame}.taken ?? null") is None
+        sources = await page.evaluate("[...document.querySelectorAll('img.diagram')].map(({src}) => decodeURIComponent(src))")
+        for tag in ("script", "foreignObject", "image", "iframe", "a", "use"):
+            assert [source for source in sources if f"<{tag} " in source or f"<{tag}>" in source] == []
+        assert [source for source in sources if re.search(r"<[^>]*\son\w+=", source) or "javascript:" in source] == []
+        assert await page.evaluate(ELSEWHERE) == []
+
+    text = "\n\n".join(f"```mermaid\n{each}\n```" for each in BAD_DIAGRAMS)
+    with serve(clerk(text)) as server:
+        visit(f"{server.url}/?run={asked(server.url, 'Attack.')}", look, expected=("Content Security Policy",))

@@ -1,6 +1,7 @@
 """Remembered approvals: which calls a grant covers, and that it overrides nothing."""
 
 import pytest
+from msgspec.structs import replace
 
 from treadle.core.calls import Allow, Ask, Call, Deny
 from treadle.core.errors import ApprovalError
@@ -110,6 +111,7 @@ def test_the_effect_is_that_of_the_action():
     tool = Tool(ToolSpec("file", "", {}), effect="destroy", effects={"write": "write", "delete": "destroy"})
     assert find_terms(Call("c", "file", {"action": "write"}), tool, ATTENDED, "a") == GrantTerms("a", "write")
     assert find_terms(Call("c", "file", {"action": "delete"}), tool, ATTENDED, "a") == GrantTerms("a", "destroy")
+    assert find_terms(Call("c", "file", {"action": "write"}), replace(tool, grantable=False), ATTENDED, "a") is None
 
 
 def test_the_same_grant_given_twice_has_the_same_id():

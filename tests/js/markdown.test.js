@@ -36,6 +36,15 @@ for (const [text, expected] of BLOCKS) {
   test(`the blocks of ${JSON.stringify(text)}`, () => assert.equal(made(text), expected));
 }
 
+test("a block of code knows whether its end is still to come", () => {
+  const isOpen = (text) => blocksOf(text).map(({ code }) => code?.isOpen ?? false);
+  assert.deepEqual(isOpen("```mermaid\npie"), [true]);
+  assert.deepEqual(isOpen("```"), [true]);
+  assert.deepEqual(isOpen("```mermaid\npie\n```"), [false]);
+  assert.deepEqual(isOpen("````\n```\n"), [true]);
+  assert.deepEqual(isOpen("~~~\na\n~~~~\nwords"), [false, false]);
+});
+
 const LINES = [
   ["***a*** ~~e~~", "<em><strong>a</strong></em> <s>e</s>"],
   ["snake_case_name and 2 * 3 * 4", "snake_case_name and 2 * 3 * 4"],

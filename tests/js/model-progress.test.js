@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ModelProgress } from "/static/model-progress.js";
+import { ModelProgress, queueInWords } from "/static/model-progress.js";
 
 const words = (...taken) => {
   const progress = new ModelProgress();
@@ -29,6 +29,11 @@ test("the speed of writing is known after a second, and counts from its first to
   assert.equal(words([0, { stage: "reading", done: 1, total: 2 }], [5, { stage: "writing", done: 1 }], [7, { stage: "writing", done: 15 }]),
     "Writing 15 tokens, 7.0 tokens/s");
   assert.equal(words([0, { stage: "writing", done: 9 }], [5, { stage: "writing", done: 2 }]), "Writing 2 tokens");
+});
+
+test("a queue of workers is worded as that of a model", () => {
+  assert.equal(queueInWords("a worker", 2), "Waiting for a worker: 2 runs ahead of yours");
+  assert.equal(queueInWords("a worker", 0), "Waiting for a worker: next in the queue");
 });
 
 test("another request begins anew", () => {

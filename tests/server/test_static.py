@@ -84,6 +84,7 @@ def test_nothing_is_fetched_from_elsewhere():
         ("markdown-it", "markdown-it", "MIT", "Vitaly Puzrin"),
         ("dompurify", "dompurify", "(MPL-2.0 OR Apache-2.0)", "Apache License"),
         ("highlight", "@highlightjs/cdn-assets", "BSD-3-Clause", "Ivan Sagalaev"),
+        ("mermaid", "@mermaid-js/tiny", "MIT", "Knut Sveidqvist"),
     ],
 )
 def test_what_is_vendored_is_what_was_checked_when_it_was(folder, name, terms, owner):

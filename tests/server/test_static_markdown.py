@@ -58,7 +58,7 @@ def made(page):
         ("Tools:\n- a\n- b", "<p>Tools:</p><ul><li>a</li><li>b</li></ul>"),
         ("```python title\na <b>\n\n  c\n```\nd", '<pre data-language="python"><code>a &lt;b&gt;\n\n  c</code></pre><p>d</p>'),
         ("~~~~\n```\n~~~\n~~~~", "<pre><code>```\n~~~</code></pre>"),
-        ("```yaml\na: 1\n", '<pre data-language="yaml"><code>a: 1</code></pre>'),
+        ("```yaml\na: 1\n", '<pre data-language="yaml" data-open=""><code>a: 1</code></pre>'),
         ("a\r\nb\rc", "<p>a\nb\nc</p>"),
         ("", ""),
         ("  \n\n ", ""),

@@ -193,18 +193,21 @@ class ToolProblem(Exception):
     """Raise it in a tool to tell the model what went wrong, in your own words; it may then try again.
 
     `quote` is text from an untrusted source, for example a server. It follows your words, and the model is
-    told that it is data. `data` is for code: it becomes that of the call's result.
+    told that it is data. `data` is for code: it becomes that of the call's result. `refused_by` is set where a
+    tool has called another one (`ctx.call`), and a person refused that call: their name.
     """
 
     words: str = ""  # what a subclass that leaves `__init__` out has
     quote: str = ""
     data: Any = None
+    refused_by: str = ""
 
-    def __init__(self, words: object = "", quote: str = "", *, data: Any = None) -> None:
+    def __init__(self, words: object = "", quote: str = "", *, data: Any = None, refused_by: str = "") -> None:
         super().__init__(f"{words}{quote}")
         self.words = str(words)
         self.quote = quote
         self.data = data
+        self.refused_by = refused_by
 
 
 class EventTimeout(ToolProblem):

@@ -67,6 +67,7 @@ class Tool(Struct, frozen=True):
     background  a call returns at once, and its work goes on while the model does; its result is read later
     retries     whether a call that raised is tried again; only where its retry class allows that (see `loop.retry`)
     offered     False where the model knows it only from the description of another tool, which calls it
+    grantable   whether an approval of a call can be remembered for calls like it
     composite   its results are made of those of the tools that it calls, and have no origin of their own
     """
 
@@ -85,6 +86,7 @@ class Tool(Struct, frozen=True):
     background: bool = False
     offered: bool = True
     composite: bool = False
+    grantable: bool = True
 
     @property
     def name(self) -> str:

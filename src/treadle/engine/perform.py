@@ -372,11 +372,13 @@ async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dic
         run.record(Called(call=call, within=outer.id, at=run.now()))
         _judge_within(run, call)
     await _settle_within(run, outer, call.id)
-    result = _get_call(run, call.id).result
+    inner = _get_call(run, call.id)
+    result = inner.result
     assert result is not None  # settled above
     if result.problem is not None:
         own = len(result.content) - result.quoted
-        raise ToolProblem(result.content[:own], result.content[own:])
+        refused_by = inner.answered if result.problem == "denied" else ""
+        raise ToolProblem(result.content[:own], result.content[own:], refused_by=refused_by)
     return _to_caller_value(run, result)
 
 

@@ -57,9 +57,9 @@ def apply_grants(
 
 
 def find_terms(call: Call, tool: Tool, situation: Situation, agent: str) -> GrantTerms | None:
-    """Return what an approval of a call can be remembered for; None where the origin of its values isn't trusted."""
+    """Return what an approval of a call can be remembered for; None where it can't, or the origin of its values isn't trusted."""
     tool = tool.for_call(call.arguments)
-    if situation.tainted and (situation.doubts is None or situation.doubts(call, tool)):
+    if not tool.grantable or (situation.tainted and (situation.doubts is None or situation.doubts(call, tool))):
         return None
     return GrantTerms(agent, tool.effect, tool.toolset)
 

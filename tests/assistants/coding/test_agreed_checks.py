@@ -2,16 +2,17 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from assistants.coding.stage import asks, carried_out, reports
 from assistants.coding.table import must_contain
-from treadle import Answer, Approval
+from treadle import Answer, Approval, RunContext, Runs, ToolProblem
 from treadle.agent.session import AssistantSession
+from treadle.assistant import settings_for
 from treadle.assistants.coding import assistant
-from treadle.assistants.coding.agreed_checks import FILE, load_agreed_check, propose_check, save_agreed_check
+from treadle.assistants.coding.agreed_checks import FILE, ask_in_run, load_agreed_check, propose_check, save_agreed_check
 from treadle.assistants.coding.job_report import format_job_state
 from treadle.assistants.coding.session import CodingSession
 from treadle.assistants.coding.verification import RepairEvidence, verify_claim, verify_repair
@@ -186,7 +187,7 @@ def test_a_session_asks_for_a_check_once_its_tests_turn_out_to_be_missing(tmp_pa
         session = CodingSession(assistant, host, check=named)
         agent = AssistantSession(session.assistant, host).agent(Scripted(calls(RUN), calls(RUN), "Done."))
         result = await agent.run("Test it.", run_id="r", journal=home.services())
-        return [record.result.content for record in result.calls if record.result is not None]
+        return [record.result.content for record in result.calls if record.name == "run_tests" and record.result is not None]
 
     home = open_home(tmp_path / "home")
     try:
@@ -197,6 +198,76 @@ def test_a_session_asks_for_a_check_once_its_tests_turn_out_to_be_missing(tmp_pa
     assert [result.startswith(f"There are no tests. The check passed ({command}, ") for result in results] == [True, True]
     assert len(asked) == (0 if named else 1)
     assert load_agreed_check(home.folder, folder) == command
+
+
+@pytest.mark.parametrize(
+    ("answer", "remembered", "told"),
+    [
+        (Answer(True), COMPILE, f"There are no tests. The check passed ({COMPILE}, "),
+        (Answer(True, arguments={"command": " test -f till.py "}), "test -f till.py", "The check passed (test -f till.py, "),
+        (Answer(False), "", "No tests"),
+    ],
+)
+def test_a_session_without_a_user_at_hand_waits_for_the_answer_also_in_another_process(
+    tmp_path: Path, folder: Path, answer: Answer, remembered: str, told: str
+):
+    async def model() -> Any:
+        raise AssertionError("the session has its model")
+
+    def agent(*replies: Any) -> Any:
+        host = Host(home, model, folder=folder)
+        return AssistantSession(CodingSession(assistant, host, goes_on=True).assistant, host).agent(Scripted(*replies))
+
+    async def turn() -> None:
+        asked = await agent(calls(RUN)).run("Test it.", run_id="r", journal=home.services())
+        assert asked.stopped == "waiting"
+        (approval,) = asked.approvals
+        assert (approval.name, approval.arguments) == ("check", {"command": COMPILE})
+        assert "There are no tests here" in approval.reason
+        assert load_agreed_check(home.folder, folder) is None
+        await Runs(home).answer("r", approval.call_id, answer)
+        result = await agent(calls(RUN), "Done.").resume("r", journal=home.services())
+        results = [record.result.content for record in result.calls if record.name == "run_tests" and record.result]
+        assert [told in each for each in results] == [True, True], results
+        assert result.output == "Done."
+
+    home = open_home(tmp_path / "home")
+    try:
+        asyncio.run(turn())
+    finally:
+        close_home(home)
+    assert load_agreed_check(home.folder, folder) == remembered
+
+
+@pytest.mark.parametrize(("by", "remembered"), [("", None), ("Ada", "")])
+def test_only_a_persons_refusal_is_remembered(tmp_path: Path, folder: Path, by: str, remembered: str | None):
+    async def refuse(name: str, arguments: dict[str, Any]) -> Any:
+        raise ToolProblem("Not run.", refused_by=by)
+
+    home = open_home(tmp_path / "home")
+    try:
+        host = Host(home, cast("Any", None), folder=folder)
+        assert asyncio.run(ask_in_run(RunContext(call=refuse), host, folder, settings_for(folder))) == ""
+    finally:
+        close_home(home)
+    assert load_agreed_check(home.folder, folder) == remembered
+
+
+def test_a_piped_prompt_is_not_held_up_by_a_question(tmp_path: Path, folder: Path):
+    async def model() -> Any:
+        raise AssertionError("the session has its model")
+
+    async def turn() -> Any:
+        host = Host(home, model, folder=folder)
+        agent = AssistantSession(CodingSession(assistant, host).assistant, host).agent(Scripted(calls(RUN), "Done."))
+        return await agent.run("Test it.", run_id="r", journal=home.services())
+
+    home = open_home(tmp_path / "home")
+    try:
+        assert asyncio.run(turn()).output == "Done."
+    finally:
+        close_home(home)
+    assert load_agreed_check(home.folder, folder) is None
 
 
 # verification

@@ -8,6 +8,7 @@ import pytest
 from assistants.coding.stage import MENDED, SHOP, TESTS, asks, git, mends, needs_git, on_branch, project, reports
 from assistants.coding.table import PATIENCE, Gate, must_contain, named, served
 from browser import needs_browser
+from treadle.assistants.coding.agreed_checks import load_agreed_check
 
 pytestmark = [needs_browser, needs_git]
 
@@ -451,3 +452,27 @@ def test_a_session_is_in_the_mode_that_is_chosen_and_it_can_be_switched(visit, s
         assert await page.evaluate("document.querySelector('#mode-said').textContent") == ""
 
     visit(look, "I see.", before=lambda table: "session.html", ready="!document.querySelector('#mode').disabled")
+
+
+@pytest.mark.parametrize(("button", "remembered"), [("approve", "python3 -m compileall -q ."), ("deny", "")])
+def test_a_session_asks_on_the_page_for_a_check_where_there_are_no_tests(visit, shop, monkeypatch, tmp_path, button, remembered):
+    (shop / "test_shop.py").unlink()
+    monkeypatch.chdir(shop)
+
+    async def look(page):
+        await page.click("#chat textarea")
+        await page.write("Does it work?")
+        await page.press("Enter")
+        await page.wait_for("document.querySelector('.approval') !== null", PATIENCE)
+        asked = await page.text(".approval")
+        assert "There are no tests here." in asked
+        assert "python3 -m compileall -q ." in asked
+        assert "Always" not in asked
+        await page.evaluate("location.reload()")
+        await page.wait_for("document.querySelector('.approval button') !== null", PATIENCE)
+        await page.click(f".approval button.{button}")
+        await page.wait_for("document.querySelector('#chat').innerText.includes('I see.')", PATIENCE)
+        assert load_agreed_check(tmp_path / "data", shop) == remembered
+
+    replies = (asks(("run_tests", {})), "I see.")
+    visit(look, *replies, before=lambda table: "session.html", ready="!document.querySelector('#mode').disabled")

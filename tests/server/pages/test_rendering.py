@@ -45,6 +45,26 @@ WATCH = """window.tasks = []; window.added = [];
     document.addEventListener('DOMContentLoaded', () => new MutationObserver(records => added.push(records.flatMap(
         ({addedNodes}) => [...addedNodes].filter(each => each.matches?.('.turn, [role=treeitem]'))).length))
         .observe(document.body, {childList: true, subtree: true}))"""
+DIAGRAMS = """\
+```mermaid
+flowchart TD
+  A[Start] -->|yes| B{Is it?}
+  style B fill:#bbf
+```
+
+```mermaid
+sequenceDiagram
+  Alice->>Bob: Hello
+```
+
+```mermaid
+flowchart TD
+  A -->
+```
+"""
+ELSEWHERE = """[window, ...Array.from(frames)].flatMap(each => each.performance.getEntriesByType('resource').map(({name}) => name))
+    .filter(name => !name.startsWith(location.origin) && !name.startsWith('data:'))"""
+HAS_MERMAID = "!!document.querySelector('iframe[title=Diagrams]')"
 TASKS = "new Promise(resolve => requestAnimationFrame(() => setTimeout(() => resolve([...tasks]), 100)))"
 
 
@@ -169,6 +189,7 @@ def test_what_the_model_does_is_said_while_one_waits(standing, visit):
                 const take = (event) => { answer.take(event); said.push(doing.textContent); };
                 answer.begin();
                 take({ event: 'model_asked', model: 'llamacpp:qwen' });
+                take({ event: 'model_progressed', stage: 'waiting', ahead: 2 });
                 take({ event: 'model_progressed', stage: 'loading', done: 0.5, total: 1 });
                 take({ event: 'model_progressed', stage: 'reading', done: 420, total: 1000 });
                 take({ event: 'model_progressed', stage: 'writing', done: 3 });
@@ -178,6 +199,34 @@ def test_what_the_model_does_is_said_while_one_waits(standing, visit):
             })"""
         )
         reading = "Reading the prompt 42 % of 1,000 tokens…"
-        assert said == ["Thinking…", "Loading qwen 50 %…", reading, "Writing 3 tokens…", "Using count…", ""]
+        queued = "Waiting for qwen: 2 runs ahead of yours…"
+        assert said == ["Thinking…", queued, "Loading qwen 50 %…", reading, "Writing 3 tokens…", "Using count…", ""]
 
     visit(f"{standing.url}/audit", look)
+
+
+def test_diagrams_are_drawn_in_the_colours_of_the_page_and_loaded_with_the_first(serve, visit):
+    pictures = "[...document.querySelectorAll('img.diagram')]"
+
+    async def look(page):
+        await page.wait_for("document.querySelector('.words')?.innerText === 'Plain.'")
+        assert not await page.evaluate(HAS_MERMAID)
+        await page.click("#message")
+        await page.write("Draw.")
+        await page.press("Enter")
+        await page.wait_for(f"{pictures}.length === 2 && {pictures}.every(each => each.naturalWidth > 50)")
+        await page.wait_for("document.querySelector('.undrawn') !== null")
+        assert await page.text(".undrawn") == "This diagram can't be drawn; its source is below."
+        assert "A -->" in await page.text("pre:has(.undrawn) code")
+        assert not await page.evaluate("document.querySelector('pre.drawn code').checkVisibility()")
+        await page.click("pre.drawn .source")
+        assert "style B fill:#bbf" in await page.text("pre.drawn code")
+        assert await page.evaluate("document.querySelectorAll('pre[data-language=mermaid] > .copy').length") == 3
+        light = await page.evaluate(f"{pictures}[0].src")
+        await page.prefer("dark")
+        await page.wait_for(f"{pictures}.length === 2 && {pictures}[0].src !== {json.dumps(light)}")
+        assert await page.evaluate("document.querySelectorAll('style, .words [style]').length") == 0
+        assert await page.evaluate(ELSEWHERE) == []
+
+    with serve(clerk("Plain.", DIAGRAMS)) as server:
+        visit(f"{server.url}/?run={asked(server.url, 'Hello.')}", look)

@@ -154,7 +154,7 @@ def test_a_run_that_waits_for_a_worker_says_how_many_are_ahead_of_it(serve, visi
 
     async def put():
         for run_id in ("first", "second"):
-            said = [Opened(agent="shop"), Said(text=f"Ask {run_id}")]
+            said = [Opened(agent="shop", origin={"face": "worker", "assistant": "shop"}), Said(text=f"Ask {run_id}")]
             await RunQueue(home.database).open(QueuePosition(run_id), said)
 
     async def look(page):
@@ -163,7 +163,13 @@ def test_a_run_that_waits_for_a_worker_says_how_many_are_ahead_of_it(serve, visi
         await RunQueue(home.database).remove("first")
         await page.wait_for("document.querySelector('#about').innerText.includes('default, next in the queue')")
 
+    async def look_in_workbench(page):
+        waits = "document.querySelector('.doing')?.innerText.startsWith('Waiting for a worker: next in the queue…')"
+        await page.wait_for(f"document.querySelector('.said p')?.innerText === 'Ask second' && {waits}")
+        assert await page.evaluate("document.querySelectorAll('.turn').length") == 1
+
     asyncio.run(put())
     with serve(clerk()) as server:
         visit(f"{server.url}/runs/second", look)
+        visit(f"{server.url}/?run=second", look_in_workbench)
     close_home(home)

@@ -1,6 +1,8 @@
 """A check of work in a folder without tests: a command that the user names or agrees to, remembered for the folder.
 
-It is named by `--check` or by the setting `tests.check`; else one is proposed, by the project's files, and the user is asked once.
+It is named by `--check` or by the setting `tests.check`; else one is proposed, by the project's files, and the user is asked once:
+in a session by a call that needs approval (`ask_in_run`), so that the answer may come later and from another process; for a job
+by the host's approver (`choose_check`).
 Its exit code alone counts, and what it verifies is never called tested.
 """
 
@@ -9,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from shutil import which
 from time import time
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
-from treadle import Answer, Approval
+from treadle import Answer, Approval, RunContext, ToolProblem
 from treadle.assistant import Host, Settings
 from treadle.errors import SettingsError
 from treadle.files import Workspace
@@ -21,7 +23,7 @@ from treadle.workspace import CheckOutcome
 
 FILE = "checks.json"  # in the home
 CHECK_CALL = "check"
-REASON = (
+CHECK_REASON = (
     "There are no tests here. This command can check the work instead: it runs in the sandbox, and is remembered for this folder."
 )
 MAX_COMMAND = 1_000  # characters
@@ -94,12 +96,29 @@ async def choose_check(host: Host, folder: Path, settings: Settings, named: str 
     if known is not None or not proposed or host.approver is None:
         return known or ""
     now = time()
-    approval = Approval(run_id, CHECK_CALL, CHECK_CALL, {"command": proposed}, REASON, "", now, now + _DAY)
+    approval = Approval(run_id, CHECK_CALL, CHECK_CALL, {"command": proposed}, CHECK_REASON, "", now, now + _DAY)
     answered = host.approver(approval)
     answer = await answered if isinstance(answered, Awaitable) else answered
     command = _agreed_command(answer if isinstance(answer, Answer) else Answer(answer), proposed)
     save_agreed_check(host.home.folder, folder, command)
     return command
+
+
+async def ask_in_run(ctx: RunContext[Any], host: Host, folder: Path, settings: Settings, named: str = "") -> str:
+    """Return the command that checks work in a folder, after asking the user by a call of `CHECK_CALL`; empty for none.
+
+    That tool stores what is approved; a denial is stored here.
+    """
+    known = find_check(host, folder, settings, named)
+    proposed = propose_check(folder) if known is None else ""
+    if known is not None or not proposed:
+        return known or ""
+    try:
+        return str(await ctx.call(CHECK_CALL, command=proposed))
+    except ToolProblem as problem:
+        if problem.refused_by:  # else it wasn't answered
+            save_agreed_check(host.home.folder, folder, "")
+        return ""
 
 
 def _agreed_command(answer: Answer, proposed: str) -> str:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from treadle import Allow, Ask, Call, Deny, Tool, allow, ask
 from treadle.assistant import Rule, RulePolicy, Situation
+from treadle.assistants.coding.agreed_checks import CHECK_CALL, CHECK_REASON
 from treadle.errors import SettingsError
 
 Mode = Literal["ask", "accept-edits", "plan"]
@@ -87,6 +88,7 @@ def mode_rules(mode: Mode, *, confined: bool) -> tuple[Rule, ...]:
         ask("git_push", reason=_PUBLISH),
         ask("create_pr", reason=_PUBLISH),
         ask(PROPOSE_PLAN, toolset=SESSION_TOOLSET, reason="Approving the plan ends plan mode."),
+        ask(CHECK_CALL, toolset=SESSION_TOOLSET, reason=CHECK_REASON),
     )
     if mode != "accept-edits":
         return common

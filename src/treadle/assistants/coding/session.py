@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from treadle import Call, Limits, Preview, Result, RunContext, Tool, ToolProblem, ToolResult, Toolset, TreadleError, tool
 from treadle.assistant import Assistant, Host, Jobs, settings_for
-from treadle.assistants.coding.agreed_checks import choose_check
+from treadle.assistants.coding.agreed_checks import CHECK_CALL, ask_in_run, find_check, save_agreed_check
 from treadle.assistants.coding.modes import MODES, PROPOSE_PLAN, SESSION_TOOLSET, Mode, ModePolicy, ModeState
 from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
@@ -87,6 +87,10 @@ class CodingSession:
         self.symbols = ProjectSymbols(self.folder, host.home.folder)
         self._coding = _SessionToolset(self._make_coding_tools(host, check), self) if has_tools else None
         self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
+        self._unoffered = WrapperToolset(
+            FunctionToolset([tool(self.agree_check, name=CHECK_CALL, retry="idempotent")], SESSION_TOOLSET),
+            lambda each: replace(each, offered=False, grantable=False),  # the answer is remembered for the folder
+        )
         self.assistant = replace(base, configure=None, **self.configure())
 
     def _make_coding_tools(self, host: Host, check: str) -> Toolset:
@@ -97,7 +101,7 @@ class CodingSession:
             flat=True,
             background=True,
             symbols=self.symbols,
-            ask_check=lambda: choose_check(host, self.folder, self._settings, check, self._run_id),
+            ask_check=partial(self._choose_check, named=check),
             diagnostics=host.settings.assistant("coding").diagnostics,
         )
 
@@ -121,7 +125,7 @@ class CodingSession:
         }
 
     def _make_toolsets(self, _: Host) -> Sequence[Toolset]:
-        return (self._own,) if self._coding is None else (self._coding, self._own)
+        return (self._own,) if self._coding is None else (self._coding, self._own, self._unoffered)
 
     def _build_instructions(self, context: RunContext[Any]) -> str:
         if self._goes_on and load_mode(self._host.home.folder, context.run_id) is None:  # such as in a fork of a session
@@ -188,6 +192,22 @@ class CodingSession:
         )
         async with shell:
             return str(await shell.call(Call("", _SHELL, {"command": line}), RunContext()))
+
+    # a check where there are no tests
+
+    async def _choose_check(self, ctx: RunContext[Any], named: str) -> str:
+        """Return the command, after asking the user; a piped prompt, which can't be answered, isn't held up by a question."""
+        if self._host.approver is None and not self._goes_on:
+            return find_check(self._host, self.folder, self._settings, named) or ""
+        return await ask_in_run(ctx, self._host, self.folder, self._settings, named)
+
+    async def agree_check(self, command: str) -> str:
+        """Check work in this folder with a command from now on. `run_tests` calls it, and the user's approval is the agreement.
+
+        :param command: a command line, whose exit code counts
+        """
+        save_agreed_check(self._host.home.folder, self.folder, command.strip())
+        return command.strip()
 
     # the model's own tools
 

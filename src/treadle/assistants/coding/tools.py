@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from treadle import ToolProblem, Toolset, TreadleError, allow, ask, deny
+from treadle import RunContext, ToolProblem, Toolset, TreadleError, allow, ask, deny
 from treadle.assistant import Settings
 from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.toolsets import CombinedToolset, only
@@ -80,7 +80,7 @@ def make_coding_toolset(
     data: Path | None = None,
     symbols: ProjectSymbols | None = None,
     check: str = "",
-    ask_check: Callable[[], Awaitable[str]] | None = None,
+    ask_check: Callable[[RunContext[Any]], Awaitable[str]] | None = None,
     diagnostics: bool = False,
 ) -> Toolset:
     """Return the tools of one job kind in a folder.

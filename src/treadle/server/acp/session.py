@@ -22,7 +22,6 @@ from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession, caller_arguments
-from treadle.core.calls import Call
 from treadle.core.entries import Entry
 from treadle.core.errors import RunNotFound
 from treadle.core.media import Prompt
@@ -274,9 +273,7 @@ class AcpSession:
         """Ask for a permission. Where the turn ends instead, this waits to be cancelled with it, and nothing is answered."""
         by = (await self._session.caller()).user or EDITOR_USER
         updates = self._updates
-        call = Call(approval.call_id, approval.name, dict(approval.arguments))
-        number = call.id if updates is None else updates.call_id(approval.run_id, call.id)
-        is_question = updates is not None and updates.announce_question(approval.run_id, call)
+        number = approval.call_id if updates is None else updates.call_id(approval.run_id, approval.call_id)
         is_plan = self._own is not None and self._own.is_plan(approval)
         choices = {} if self._own is None else {choice.key: choice for choice in self._own.choices(approval)}
         options = permission_options(approval, list(choices.values()), is_plan=is_plan)
@@ -294,9 +291,7 @@ class AcpSession:
             choices[chosen].choose()
             return Answer(True, by)
         answer = answer_from_option(approval, chosen, by, refusal)
-        if updates is not None and answer.approved and is_question:
-            updates.complete(number)
-        elif updates is not None and not answer.approved and answer.settled is None:
+        if updates is not None and not answer.approved and answer.settled is None:
             updates.fail(number, answer.reason)
         return answer
 

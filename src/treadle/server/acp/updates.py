@@ -215,18 +215,6 @@ class SessionUpdates:
         self._shown.unfinished.pop(number, None)
         self._send(update_tool_call(number, status="failed", content=text_content(why) or None))
 
-    def announce_question(self, run_id: str, call: Call) -> bool:
-        """Show a question of the assistant's own as a call, and return True; False if it is about a call of the run."""
-        if self.call_id(run_id, call.id) in self._shown.known:
-            return False
-        self._show_call(run_id, call)
-        return True
-
-    def complete(self, number: str) -> None:
-        """Mark a question as answered: no result will come."""
-        self._shown.unfinished.pop(number, None)
-        self._send(update_tool_call(number, status="completed"))
-
     def _drop_unwritten(self) -> None:
         """Mark calls that the model had begun to write, and never completed."""
         for number in [number for number, is_judged in self._shown.unfinished.items() if not is_judged]:

@@ -4,14 +4,14 @@
 import { Card } from "./calls.js";
 import { counted, lasting } from "./format.js";
 import { show } from "./markdown.js";
-import { ModelProgress } from "./model-progress.js";
+import { ModelProgress, queueInWords } from "./model-progress.js";
 import { saidNode } from "./said.js";
 import { Timeline } from "./timeline.js";
 import { element } from "./treadle.js";
 
 const EVENTS = [
   "context_loaded", "model_asked", "model_retried", "model_progressed", "no_tool_fit", "answer_ungrounded", "text_arrived",
-  "thinking_arrived", "call_arrived", "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried",
+  "thinking_arrived", "run_queued", "call_arrived", "call_judged", "approval_needed", "call_started", "call_progressed", "call_retried",
   "call_returned", "call_decided", "call_settled", "message_delivered", "noted", "lost", "back", "missed",
 ];
 /** @type {Record<string, string>} */
@@ -141,6 +141,11 @@ export class Answer {
     if (this.#reply.node.textContent || this.#reply.text) this.#open();
     this.#progress.begin(model);
     this.#say("Thinking");
+  }
+
+  /** @param {RunEvent} runEvent */
+  run_queued({ ahead }) {
+    this.#say(queueInWords("a worker", ahead));
   }
 
   /** How far the model is: loading, reading, writing. @param {RunEvent} event */

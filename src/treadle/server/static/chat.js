@@ -337,7 +337,7 @@ export class Chat {
     }
     if (event.event === "reset") return this.#next(null);
     if (event.event === "said") return turn.isFresh && turn.message !== null ? turn : this.#next(event.text, turn);
-    turn.isFresh &&= ["run_started", "run_ended", "lost", "back"].includes(event.event);
+    turn.isFresh &&= ["run_started", "run_ended", "run_queued", "lost", "back"].includes(event.event);
     turn.hasMissed ||= event.event === "missed";
     this.#following(() => this.#drawn(turn, event));
     return turn;

@@ -4,6 +4,7 @@
 import DOMPurify from "/static/dompurify/purify.js";
 
 const HIGHLIGHT = "./highlight/highlight.min.js";
+const BLOCKS = 'pre[data-language]:not([data-language="mermaid"])';  // that one is drawn, by diagrams.js
 const LONGEST = 50_000;  // characters that are coloured
 const ONLY = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: /** @type {const} */ (true) };
 /** @type {Promise<any> | null} */
@@ -11,8 +12,8 @@ let loading = null;
 
 /** Colour the blocks of code below a node, or the node itself, that aren't yet. @param {Element} node */
 export function colourCode(node) {
-  const selector = "pre[data-language] > code", own = node.matches("pre[data-language]") ? [...node.querySelectorAll(":scope > code")] : [];
-  const plain = [...own, ...node.querySelectorAll(selector)].filter(isPlain);
+  const own = node.matches(BLOCKS) ? [...node.querySelectorAll(":scope > code")] : [];
+  const plain = [...own, ...node.querySelectorAll(`${BLOCKS} > code`)].filter(isPlain);
   if (!plain.length) return;
   load().then((highlight) => {
     for (const code of plain) if (isPlain(code)) colour(code, highlight);

@@ -5,21 +5,44 @@
 import { following } from "./following.js";
 import { ask } from "./treadle.js";
 
+const LOOK = 2000;  // milliseconds between two looks at the queue that a run waits in
+
 /** Where a run is. @param {string} runId */
 export const pathOf = (runId) => `/api/runs/${encodeURIComponent(runId)}`;
 
 /**
- * What brings the events of a run, from its beginning on. `replies` is what came with the answers of the turns that are over.
- * @param {string} runId @param {unknown[]} [replies] @returns {EventSourceOf}
+ * What brings the events of a run, from its beginning on. `replies` is what came with the answers of the turns that are over,
+ * `queued` where the run waits for a worker.
+ * @param {string} runId @param {unknown[]} [replies] @param {RunsAhead | null} [queued] @returns {EventSourceOf}
  */
-export function eventsOf(runId, replies = []) {
+export function eventsOf(runId, replies = [], queued = null) {
   return async function* events({ signal }) {
+    const brought = following({ runId }, { signal });
     let turns = 0;
-    for await (const event of following({ runId }, { signal })) {
+    for await (const event of queued ? withQueue(runId, queued, brought) : brought) {
       if (event.event === "reset") turns = 0;
       yield event.event === "run_ended" && event.run_id === runId ? { ...event, data: replies[turns++] } : event;
     }
   };
+}
+
+/**
+ * The events of a run, and `run_queued` with its place in the queue now and then, until it has left it.
+ * @param {string} runId @param {RunsAhead} queued @param {AsyncGenerator<RunEvent>} events @returns {AsyncGenerator<RunEvent>}
+ */
+async function* withQueue(runId, queued, events) {
+  /** @type {RunsAhead | null} */
+  let place = queued;
+  let next = events.next();
+  while (place) {
+    yield { event: "run_queued", run_id: runId, ahead: place.ahead };
+    const come = await Promise.race([next, new Promise((resolve) => { setTimeout(resolve, LOOK, null); })]);
+    if (!come) place = await ask(pathOf(runId)).then((said) => said.queued ?? null, () => place);
+    else if (come.done) return;
+    else yield come.value;
+    if (come) next = events.next();
+  }
+  for (let come = await next; !come.done; come = await events.next()) yield come.value;
 }
 
 /**

@@ -7,8 +7,9 @@ import MarkdownIt from "/static/markdown-it/markdown-it.min.js";
 /** @typedef {import("/static/markdown-it/markdown-it.min.js").Token} Token */
 /**
  * A block: the lines it was made of, which tell whether it has changed, where they begin, and of a block of code its language and
- * text.
- * @typedef {{ key: string, source: string, start: number, code: { language: string, text: string } | null, references: object }} Block
+ * text, and whether its end is still to come.
+ * @typedef {{ key: string, source: string, start: number, code: Code | null, references: object }} Block
+ * @typedef {{ language: string, text: string, isOpen?: boolean }} Code
  */
 
 const PROTOCOLS = ["http:", "https:", "mailto:"];
@@ -47,7 +48,7 @@ export function blocksOf(text) {
   const references = env.references ?? {}, known = env.references ? JSON.stringify(references) : "";
   return tokens.filter(({ level, nesting, map }) => level === 0 && nesting >= 0 && map).map((token) => {
     const [start, end] = token.map ?? [0, 0], own = lines.slice(start, end).join("\n").trimEnd();
-    return { key: own + known, source: own, start: starts[start], code: token.type === "fence" ? codeOf(token) : null, references };
+    return { key: own + known, source: own, start: starts[start], code: token.type === "fence" ? fenceOf(token, lines) : null, references };
   });
 }
 
@@ -122,6 +123,12 @@ Object.assign(md.renderer.rules, {
 function drawCode(tokens, index) {
   const { language, text } = codeOf(tokens[index]), named = language ? ` data-language="${md.utils.escapeHtml(language)}"` : "";
   return `<pre${named}><code>${md.utils.escapeHtml(text)}</code></pre>\n`;
+}
+
+/** @param {Token} token @param {string[]} lines @returns {Code} */
+function fenceOf(token, lines) {
+  const [start, end] = token.map ?? [0, 0], isOpen = end - start < 2 || !lines[end - 1].trim().startsWith(token.markup);
+  return { ...codeOf(token), ...(isOpen ? { isOpen } : {}) };
 }
 
 /** @param {Token} token */

@@ -4,6 +4,7 @@
 // `markdown` makes nodes of a text. `show` keeps an element up to date with a text that grows, and touches only what has changed.
 
 import { colourCode } from "./code-colours.js";
+import { drawDiagrams } from "./diagrams.js";
 import { blocksOf, continuedBlocks, htmlOf, inlineHtmlOf } from "./markdown-html.js";
 import { formulaNode } from "./math.js";
 import { element } from "./treadle.js";
@@ -31,7 +32,7 @@ const waiting = new WeakMap();  // timers for its colours
 /** The nodes of a text. @param {string} text */
 export function markdown(text) {
   const nodes = nodesOf(blocksOf(text)).flat();
-  for (const node of nodes) if (node instanceof HTMLElement) colourCode(node);
+  for (const node of nodes) if (node instanceof HTMLElement) finish(node);
   return nodes;
 }
 
@@ -50,8 +51,14 @@ export function show(place, text) {
   clearTimeout(waiting.get(place));
   waiting.set(place, setTimeout(() => {
     if (REFERENCE.test(text)) draw(place, text, blocksOf(text));
-    colourCode(place);
+    finish(place);
   }, QUIET));
+}
+
+/** Do what isn't worth it while a text grows. @param {Element} node */
+function finish(node) {
+  colourCode(node);
+  drawDiagrams(node);
 }
 
 /** @param {Element} place @param {string} text @param {Block[]} blocks */
@@ -84,8 +91,10 @@ function replace(place, old, nodes) {
  * @param {Block} block @param {ChildNode[] | undefined} nodes
  */
 function continued({ code }, nodes) {
-  const [node] = nodes ?? [], place = node instanceof HTMLElement && node.tagName === "PRE" ? node.querySelector("code") : null;
-  if (!code || !place || !nodes || (/** @type {HTMLElement} */ (node).dataset.language ?? "") !== code.language) return null;
+  const [node] = nodes ?? [], block = node instanceof HTMLElement && node.tagName === "PRE" ? node : null;
+  const place = block?.querySelector("code");
+  if (!code || !nodes || !block || !place || (block.dataset.language ?? "") !== code.language) return null;
+  block.toggleAttribute("data-open", Boolean(code.isOpen));
   if (place.childNodes.length === 1 && place.firstChild instanceof Text) place.firstChild.data = code.text;
   else place.textContent = code.text;
   return nodes;
@@ -98,9 +107,10 @@ function nodesOf(blocks) {
   return blocks.map(({ code }) => (code ? [codeNode(code)] : [...places.next().value?.children ?? []]));
 }
 
-/** @param {{ language: string, text: string }} code */
-function codeNode({ language, text }) {
-  return element("pre", { "data-language": language || null }, element("code", {}, document.createTextNode(text)));
+/** @param {import("./markdown-html.js").Code} code */
+function codeNode({ language, text, isOpen }) {
+  const code = element("code", {}, document.createTextNode(text));
+  return element("pre", { "data-language": language || null, "data-open": isOpen ? "" : null }, code);
 }
 
 /** @param {{ html: string, formulas: Formula[] }} given */

@@ -6,6 +6,11 @@ const LEAST = 1;  // seconds of writing before its speed is known well enough
 
 /** @typedef {{ stage: string, done?: number, total?: number, request?: number, ahead?: number }} Progress */
 
+/** Where one waits in a queue: of a model, or of workers. @param {string} what @param {number} ahead */
+export function queueInWords(what, ahead) {
+  return `Waiting for ${what}: ${aheadInWords(ahead)}`;
+}
+
 /** Follows one request to a model. Moments are seconds. */
 export class ModelProgress {
   #model = "";
@@ -34,7 +39,8 @@ export class ModelProgress {
     const share = total ? ` ${Math.min(Math.floor((100 * done) / total), 100)} %` : "";
     if (stage === "loading") return `Loading ${this.#model || "the model"}${share}`;
     if (stage === "reading") return `Reading the prompt${share}${total ? ` of ${short(total)} tokens` : ""}${number}`;
-    if (stage === "waiting") return `Waiting for ${this.#model || "the model"}${number}${ahead ? `: ${aheadInWords(ahead)}` : ""}`;
+    const what = `${this.#model || "the model"}${number}`;
+    if (stage === "waiting") return ahead ? queueInWords(what, ahead) : `Waiting for ${what}`;
     return `Writing${this.#speed(done, now)}${number}`;
   }
 

@@ -70,10 +70,10 @@ function remember(runId) {
 
 /** Show a run: as its journal tells it; one that is under way as it happens. @param {string} runId */
 async function open(runId) {
-  const mine = ++loads, { run, entries, approvals } = await ask(pathOf(runId));
+  const mine = ++loads, { run, entries, approvals, queued } = await ask(pathOf(runId));
   if (mine !== loads) return;
   choice.pick(run.agent);
-  if (run.status === "open") talk.follow(runId, eventsOf(runId));
+  if (run.status === "open") talk.follow(runId, eventsOf(runId, [], queued));
   else talk.recall(turnsOf(entries, approvals), runId);
   remember(runId);
 }

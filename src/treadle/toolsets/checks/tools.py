@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.tool import ToolResult
 from treadle.sandbox.values import Bounds
@@ -19,6 +20,7 @@ from treadle.toolsets.functions import FunctionToolset
 
 TOOLSET = "checks"
 UNSANDBOXED = "checks-unsandboxed"  # another name where no sandbox holds the tests, so that no rule about the usual ones fits
+AskCheck = Callable[[RunContext[Any]], Awaitable[str]]
 _CLEARING_UP = 30  # seconds beyond the bounds, in which the sandbox ends what it began
 
 
@@ -30,7 +32,7 @@ def check_tools(
     bounds: Bounds = BOUNDS,
     project: Path | None = None,
     unsafe: bool = False,
-    ask_check: Callable[[], Awaitable[str]] | None = None,
+    ask_check: AskCheck | None = None,
 ) -> FunctionToolset:
     """Return the toolset of a folder.
 
@@ -62,7 +64,7 @@ class CheckToolset:
         *,
         project: Path | None = None,
         unsafe: bool,
-        ask_check: Callable[[], Awaitable[str]] | None = None,
+        ask_check: AskCheck | None = None,
     ) -> None:
         self._folder = folder
         self._usual = usual
@@ -71,16 +73,17 @@ class CheckToolset:
         self._unsafe = unsafe
         self._ask_check = ask_check
 
-    async def run_tests(self, path: str = "", name: str = "") -> ToolResult:
+    async def run_tests(self, ctx: RunContext[Any], path: str = "", name: str = "") -> ToolResult:
         """Run the project's tests. Tells how many passed, and each one that failed with its message and place.
 
         :param path: a file or folder of tests; all, if left out
         :param name: only tests of this name
         """
-        return await self._run(replace(self._usual, path=path, name=name))
+        return await self._run(ctx, replace(self._usual, path=path, name=name))
 
     async def test(
         self,
+        ctx: RunContext[Any],
         type: Kind = "auto",  # noqa: A002 - the name that models know it by
         package: str = "",
         path: str = "",
@@ -104,11 +107,11 @@ class CheckToolset:
         chosen: Kind = self._usual.type if type == "auto" else type
         command = self._usual.command if type == "auto" else ""
         wanted = CheckSelection(chosen, path, run, package, script, module, count, command, self._usual.check)
-        return await self._run(wanted, verbose=verbose)
+        return await self._run(ctx, wanted, verbose=verbose)
 
-    async def _run(self, wanted: CheckSelection, *, verbose: bool = False) -> ToolResult:
-        outcome = await self._run_once(wanted)
-        if outcome.state in ("no tests", "not run") and wanted.is_all and self._ask_check and (check := await self._ask_check()):
+    async def _run(self, ctx: RunContext[Any], wanted: CheckSelection, *, verbose: bool = False) -> ToolResult:
+        outcome, ask = await self._run_once(wanted), self._ask_check
+        if outcome.state in ("no tests", "not run") and wanted.is_all and ask is not None and (check := await ask(ctx)):
             outcome = await self._run_once(replace(wanted, check=check))
         told = format_outcome(outcome, verbose=verbose)
         if outcome.state == "not run":

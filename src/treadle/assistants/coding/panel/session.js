@@ -23,9 +23,9 @@ const talk = new Chat(byId("chat"), {
 
 /** Show a session: as its journal has it; one that is under way as it happens. @param {string} runId */
 async function open(runId) {
-  const mine = ++loads, { run, entries, approvals, replies } = await ask(pathOf(runId));
+  const mine = ++loads, { run, entries, approvals, replies, queued } = await ask(pathOf(runId));
   if (mine !== loads) return;
-  if (run.status === "open") talk.follow(runId, eventsOf(runId, replies));
+  if (run.status === "open") talk.follow(runId, eventsOf(runId, replies, queued));
   else talk.recall(turnsOf(entries, approvals, replies), runId);
   begun(runId);
 }
