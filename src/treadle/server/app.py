@@ -151,7 +151,7 @@ def _create_multi_user_app(
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(
-        lambda person: create_user_app(assistants, host_for_user(host, person, quotas), person, caught, shared=shared),
+        lambda person: create_user_app(assistants, host_for_user(host, person, quotas, users), person, caught, shared=shared),
         lambda: asyncio.to_thread(users.all),
         lambda person: has_interrupted_runs(host, person),
     )
