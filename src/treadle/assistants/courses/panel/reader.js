@@ -48,8 +48,8 @@ export function reader({ courseOf, fill, isBusy }) {
   });
   narrow.addEventListener("change", cover);
   return {
-    passage: (/** @type {string} */ id, /** @type {AnswerSource["passages"]} */ others = [], /** @type {SharedIn | null} */ shared = null) =>
-      come(() => showPassage(id, others, able, shared)),
+    /** @param {string} id @param {AnswerSource["passages"]} [others] @param {SharedIn | null} [shared] */
+    passage: (id, others = [], shared = null) => come(() => showPassage(id, others, able, shared)),
     lesson: (/** @type {Course} */ course, /** @type {Lesson | null} */ lesson) => come(() => showLesson(course, lesson, able)),
     close,
   };
