@@ -102,6 +102,7 @@ interface Course {
   link?: string;
   lessons: Lesson[];
   sources: string[];
+  owner?: string;
 }
 
 interface Passage {
@@ -127,7 +128,7 @@ interface AnswerSource {
   text: string;
   url?: string;
   course: string;
-  passages: { id: string; place: string }[];
+  passages: { id: string; place: string; owner?: string }[];
 }
 
 // coding
@@ -191,6 +192,7 @@ interface Project {
   description: string;
   owner: string;
   members: string[];
+  can_edit: boolean;
   updated_at: string;
 }
 

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from treadle.plugins.assistant import Assistant, Command, Host, Panel, Terminal, lazy_import
     from treadle.plugins.assistants import assistant_agent, configured_agent, list_assistants
     from treadle.plugins.editor_session import EditorSession, SessionCommand, SessionCommandResult, SessionMode, SessionTask
+    from treadle.plugins.item_sharing import ItemSharing
     from treadle.plugins.mcp_servers import mcp_toolsets
     from treadle.plugins.models import model_spec
     from treadle.plugins.prompts import TypedPrompt, expand_mentions, prompt_from_words, read_piped_text, read_typed_prompt
     from treadle.settings.loader import Settings, settings_for
+    from treadle.stores.users import Share, SharedItem
     from treadle.stores.write_ahead import open_private_sqlite, purge_sqlite, write_ahead
 
 _HOMES = {
@@ -39,6 +41,7 @@ _HOMES = {
     "ContextNotFound": "treadle.core.errors",
     "EditorSession": "treadle.plugins.editor_session",
     "Host": "treadle.plugins.assistant",
+    "ItemSharing": "treadle.plugins.item_sharing",
     "Job": "treadle.jobs.store",
     "JobContext": "treadle.jobs.execution",
     "JobKind": "treadle.jobs.execution",
@@ -54,6 +57,8 @@ _HOMES = {
     "SessionReply": "treadle.agent.session",
     "SessionTask": "treadle.plugins.editor_session",
     "Settings": "treadle.settings.loader",
+    "Share": "treadle.stores.users",
+    "SharedItem": "treadle.stores.users",
     "SharedResources": "treadle.agent.shared_resources",
     "Situation": "treadle.core.seams",
     "SlashCommand": "treadle.agent.talk",
@@ -89,6 +94,7 @@ __all__ = [
     "ContextNotFound",
     "EditorSession",
     "Host",
+    "ItemSharing",
     "Job",
     "JobContext",
     "JobKind",
@@ -104,6 +110,8 @@ __all__ = [
     "SessionReply",
     "SessionTask",
     "Settings",
+    "Share",
+    "SharedItem",
     "SharedResources",
     "Situation",
     "SlashCommand",

@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 
 from notifications.receivers import web_receiver
 from server.running import Serving, host
+from server.test_item_sharing import keys, team
 from server.test_oidc import SETTINGS, Forger
 from server.test_users import House
 from treadle import Agent, Runs, ask, open_home, tool
@@ -175,3 +176,19 @@ def test_sharing(tmp_path):
         house.told("/api/runs/r/shares", "PUT", tokens["anna"], json={})
         assert [status("ben", f"/api/shared/anna/{run}") for run in ("r", "nested")] == [404, 404]
     close_homes()
+
+
+def test_sharing_items(tmp_path, monkeypatch):
+    """tests/server/test_item_sharing.py has every route."""
+    with team(tmp_path, monkeypatch) as (house, (shared, other)):
+        course, hidden = keys(house)["Sailing for Beginners"], keys(house)["The Moon and Her Effects"]
+        lesson = "/api/courses/lesson?course={}&lesson=1&owner=anna"
+        paths = {
+            f"/projects/{shared}/shares": [f"/projects/{shared}", f"/projects/{other}"],
+            f"/api/courses/shares?course={course}": [lesson.format(course), lesson.format(hidden)],
+        }
+        for shares, seen in paths.items():
+            house.read("anna", shares, "PUT", {"users": ["ben"]})
+            assert [[house.status(name, path) for path in seen] for name in ("ben", "dora")] == [[200, 404], [404, 404]]
+            house.read("anna", shares, "PUT", {})
+            assert house.status("ben", seen[0]) == 404

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 import warnings
+from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import aiohttp
@@ -13,10 +14,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from starlette.exceptions import HTTPException
 
+from browser import needs_browser
 from server.running import Serving
 from treadle.core.errors import SettingsError
 from treadle.http_guard.client import GuardedResponse
-from treadle.server.login import COOKIE
+from treadle.server.login import COOKIE, ID_COOKIE
 from treadle.server.oidc import OidcProvider, ProviderIdentity, check_oidc, new_attempt
 from treadle.server.oidc_login import ATTEMPT_COOKIE, admit, name_for, role_for, safe_path
 from treadle.server.uvicorn_server import check_access
@@ -67,9 +69,10 @@ class Visitor:
         self.server = server
         self.cookies = {}
 
-    async def ask(self, url, method="GET", data=None, accept="text/html"):
+    async def ask(self, url, method="GET", data=None, accept="text/html", origin=""):
         ours = url.startswith(self.server.url)
         headers = {"accept": accept, **({"cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())} if ours else {})}
+        headers |= {"origin": origin} if origin else {}
         async with (
             aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
             session.request(method, url, allow_redirects=False, headers=headers, data=data) as answer,
@@ -120,6 +123,74 @@ def test_a_user_signs_in_and_out(server, users):
         assert (await visitor.me())[0] == 401
 
     asyncio.run(story())
+
+
+class Page(HTMLParser):
+    """The link of a page, and where it refreshes to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.link = self.refresh = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.link = given["href"] if tag == "a" else self.link
+        if tag == "meta" and given.get("http-equiv") == "refresh":
+            self.refresh = given["content"].removeprefix("0; url=")
+
+
+def test_signing_out_ends_the_session_at_the_provider_too(server, provider):
+    async def story():
+        visitor = Visitor(server)
+        await visitor.sign_in("s-anna")
+        status, headers, body = await visitor.ask(f"{server.url}/logout", "POST", origin=server.url)
+        page = Page(body)
+        assert (status, page.link) == (200, page.refresh)
+        url = urlsplit(page.link)
+        asked = {name: values[0] for name, values in parse_qs(url.query).items()}
+        assert f"{url.scheme}://{url.netloc}{url.path}" == f"{provider}/oauth2/end_session"
+        assert asked["post_logout_redirect_uri"] == f"{server.url}/login"
+        assert asked["client_id"] == "treadle"
+        assert jwt.decode(asked["id_token_hint"], options={"verify_signature": False})["sub"] == "s-anna"
+        assert any(each.startswith(f'{ID_COOKIE}=""') for each in headers.getall("set-cookie"))
+        assert (await visitor.me())[0] == 401  # whatever the provider does then
+        status, _, body = await visitor.ask(page.link)  # it is a page there, which asks the user
+        assert (status, "end_session/confirm" in body) == (200, True)
+        confirmed = {"redirect_uri": asked["post_logout_redirect_uri"]}
+        status, headers, _ = await visitor.ask(f"{provider}/oauth2/end_session/confirm", "POST", confirmed)
+        assert (status, headers["location"]) == (302, f"{server.url}/login")
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("case", ["token", "forged", "program"])
+def test_other_sessions_end_here_alone(server, users, case):
+    async def story():
+        visitor = Visitor(server)
+        if case == "token":
+            visitor.cookies[COOKIE] = users.begin_session(users.add("ben").split("_")[1])
+        else:
+            await visitor.sign_in("s-anna")
+        if case == "forged":
+            visitor.cookies[ID_COOKIE] = "gAAAA" + visitor.cookies[ID_COOKIE][5:-4] + "AAAA"
+        accept = "application/json" if case == "program" else "text/html"
+        status, headers, _ = await visitor.ask(f"{server.url}/logout", "POST", accept=accept, origin=server.url)
+        assert (status, headers.get("location")) == ((204, None) if case == "program" else (303, "/login"))
+        assert (await visitor.me())[0] == 401
+
+    asyncio.run(story())
+
+
+def test_the_address_of_a_sign_out_is_what_the_provider_says():
+    def url(id_token, **document):
+        provider = OidcProvider(SETTINGS, fetch=Forger(**document).fetch)
+        return asyncio.run(provider.end_session_url(id_token, "https://treadle.example.org/login"))
+
+    assert url("t") == ""  # it has none
+    back = "client_id=treadle&post_logout_redirect_uri=https%3A%2F%2Ftreadle.example.org%2Flogin"
+    assert url("t", end_session_endpoint=f"{ISSUER}/out?x=1") == f"{ISSUER}/out?x=1&id_token_hint=t&{back}"
+    assert url("", end_session_endpoint=f"{ISSUER}/out") == f"{ISSUER}/out?{back}"  # its token was too long for a cookie
 
 
 def test_groups_are_roles_and_others_are_refused(server, users):
@@ -201,6 +272,29 @@ def test_paths_of_the_server_are_kept():
     assert safe_path("/runs/a-1?tab=calls&x=%20") == "/runs/a-1?tab=calls&x=%20"
 
 
+@needs_browser
+def test_the_button_of_the_sign_in_page_leads_through_the_provider_and_back(server, provider, browser):
+    runner, started = browser
+
+    async def story():
+        page = await started.open(f"{server.url}/login?next=/runs")
+        await page.send("Network.setBlockedURLs", urls=["https://*"])  # a style sheet of the provider's pages
+        await page.wait_for("!document.querySelector('#provider').hidden")
+        assert await page.text("#provider-link") == "Sign in with Example"
+        await page.click("#provider-link")
+        await page.wait_for(f"location.origin === {provider!r} && !!document.querySelector('button[value=s-anna]')")
+        await page.click("button[value=s-anna]")
+        await page.wait_for(f"location.href === {server.url + '/runs'!r} && !!document.querySelector('#side-who')")
+        assert await page.text("#side-who") == "anna"
+        await page.click("[aria-label='Sign out']")
+        await page.wait_for(f"location.origin === {provider!r} && !!document.querySelector('form[action*=confirm] button')")
+        await page.click("form[action*=confirm] button")
+        await page.wait_for(f"location.href === {server.url + '/login'!r} && !document.querySelector('#provider').hidden")
+        await page.close()
+
+    runner.run(story())
+
+
 # a provider that forges
 
 
@@ -259,7 +353,9 @@ def forger():
 
 def test_a_good_token_is_an_identity(forger):
     forger.claims = {"preferred_username": "anna", "groups": ["a", 7, "b", ""]}
-    assert forger.redeem() == ProviderIdentity(ISSUER, "s", "anna", ("a", "b"))
+    identity = forger.redeem()
+    assert msgspec.structs.replace(identity, id_token="") == ProviderIdentity(ISSUER, "s", "anna", ("a", "b"))
+    assert jwt.decode(identity.id_token, options={"verify_signature": False})["sub"] == "s"
     method, url, _, body = forger.asked[1]
     sent = parse_qs(body.decode())
     assert (method, url) == ("POST", f"{ISSUER}/token")
@@ -342,6 +438,7 @@ def test_a_refused_code_is_reported(forger):
         ({"token_endpoint": "http://login.example.org/token"}, 401),
         ({"jwks_uri": "file:///etc/passwd"}, 401),
         ({"jwks_uri": None}, 502),
+        ({"end_session_endpoint": "http://login.example.org/logout"}, 401),
     ],
 )
 def test_a_wrong_document_is_refused(document, status):

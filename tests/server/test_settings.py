@@ -403,7 +403,8 @@ def test_a_users_data_is_exported_and_deleted_and_no_one_elses(shared, tmp_path)
     shop = Shop(tmp_path)
     runs, archive, unconfirmed, deleted, left = shared(asking, shop.assistant, model=clerk(*[calls(("order_items", ORDER))] * 2))
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
-        assert sorted(files.namelist()) == ["jobs.json", "notes.json", "permissions.json", f"runs/{runs['anna']}.json"]
+        names = ["jobs.json", "notes.json", "permissions.json", f"runs/{runs['anna']}.json", "shares.json"]
+        assert sorted(files.namelist()) == names
         assert b"A secret of anna." in files.read(f"runs/{runs['anna']}.json")
         assert [note["text"] for note in json.loads(files.read("notes.json"))] == ["Green tea."] * 2
     assert unconfirmed == 400

@@ -16,7 +16,7 @@ from treadle.stores.accounts import Allowance, User
 from treadle.stores.postgres.database import PostgresDatabase
 from treadle.stores.postgres.users import PostgresUserStore
 from treadle.stores.sqlite_users import UsersError
-from treadle.stores.users import MAX_SESSIONS, SESSION_SECONDS, USERS_FILE, Users, is_user_name
+from treadle.stores.users import MAX_SESSIONS, SESSION_SECONDS, USERS_FILE, Share, SharedItem, Users, is_user_name
 
 
 class Clock:
@@ -399,6 +399,7 @@ def test_a_file_of_the_first_format_gets_what_it_lacks(tmp_path):
             "DROP TABLE identities",
             "DROP TABLE server_keys",
             "DROP TABLE shares",
+            "DROP TABLE item_shares",
             *[f"ALTER TABLE users DROP COLUMN {name}" for name in ("groups", "service", "expires")],
             "PRAGMA user_version=1",
         ):
@@ -406,3 +407,36 @@ def test_a_file_of_the_first_format_gets_what_it_lacks(tmp_path):
         connection.commit()
     assert Users(path).person_of(token) == User("anna", "admin")
     Users(path).link_identity("anna", "https://a", "s")
+
+
+def test_a_file_of_the_second_format_gets_the_shares_of_items(tmp_path):
+    path = tmp_path / USERS_FILE
+    token = Users(path).add("anna")
+    with closing(sqlite3.connect(path)) as connection:  # as it was
+        connection.execute("DROP TABLE item_shares")
+        connection.execute("PRAGMA user_version=2")
+        connection.commit()
+    assert Users(path).person_of(token) == User("anna")
+    assert Users(path).item_shares_of("anna") == []
+
+
+def test_items_of_an_assistant_are_shared_with_users_and_groups(users):
+    for name, groups in (("anna", []), ("ben", ["staff"]), ("carl", ["staff"])):
+        users.add(name, groups=groups)
+    users.set_item_shares("anna", "guidance", "p", [Share("ben"), Share("staff", is_group=True, can_edit=True)])
+    users.set_item_shares("anna", "courses", "c", [Share("carl")])
+    assert users.items_shared_with("ben", "guidance") == [SharedItem("anna", "p", can_edit=True)]  # the group may more
+    assert users.items_shared_with("carl", "courses") == [SharedItem("anna", "c")]
+    assert users.items_shared_with("anna", "guidance") == users.items_shared_with("nemo", "guidance") == []
+    users.change("ben", groups=[])
+    assert users.items_shared_with("ben", "guidance") == [SharedItem("anna", "p")]
+    assert [(each.assistant, each.item, each.share.grantee) for each in users.item_shares_of("anna")] == [
+        ("courses", "c", "carl"),
+        ("guidance", "p", "ben"),
+        ("guidance", "p", "staff"),
+    ]
+    users.remove("ben")
+    users.add("ben")
+    assert users.items_shared_with("ben", "guidance") == []
+    users.remove("anna")
+    assert users.items_shared_with("carl", "courses") == []

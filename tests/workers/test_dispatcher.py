@@ -318,6 +318,32 @@ def test_what_has_come_and_found_no_room_is_put_back_when_a_worker_stops(at_work
     assert asyncio.run(story()) == (["dead"], ["dead"])
 
 
+def test_the_workflow_of_a_dead_worker_whose_run_was_cancelled_is_purged(at_work, url, kind):
+    if kind == "sqlite":
+        pytest.skip("there are no workflows")
+    import psycopg
+
+    def execute(statement):
+        with psycopg.connect(url, autocommit=True) as connection:
+            return connection.execute(f"{statement} WHERE workflow_uuid LIKE 'cancelled:%'")
+
+    def is_there():
+        return execute("SELECT status FROM dbos_treadle.workflow_status").fetchone() is not None
+
+    async def story():
+        async with at_work(WorkerOptions(2, SHORT)) as scene:
+            await scene.queue.add(QueuePosition("cancelled"))
+            await scene.until(lambda: scene.now == 1)
+            await scene.queue.remove("cancelled")  # as a cancel does
+            assert is_there()
+            execute("UPDATE dbos_treadle.workflow_status SET executor_id = 'dead'")
+            async with asyncio.timeout(20):  # after 30 s, the run ends by itself
+                await scene.until(lambda: not is_there())
+            scene.hold.set()
+
+    asyncio.run(story())
+
+
 NOBODY = "postgresql://anna:hidden@127.0.0.1:1/x"
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from treadle.jobs.execution import JobKind
     from treadle.models.calling.guided import FixedPlan, Plan
     from treadle.plugins.editor_session import EditorSession, OnMode
+    from treadle.plugins.item_sharing import ItemSharing
     from treadle.settings.schema import Settings
 
 
@@ -87,6 +88,7 @@ class Host(Struct, frozen=True):
     folder    the working folder; the current one by default
     shared    whether several users share this host: then credentials of the machine, such as tokens in its environment, aren't
               used on their behalf
+    sharing   shares items, such as projects, between the users of a server; None where there are none
     """
 
     home: "Home"
@@ -105,6 +107,7 @@ class Host(Struct, frozen=True):
     folder: Path | None = None
     shared: bool = False
     dialect: str = ""
+    sharing: "ItemSharing | None" = None
     observe: "Callable[[str, str, Usage, Agent[Any, Any]], AbstractContextManager[Watcher]] | None" = None
 
     @property

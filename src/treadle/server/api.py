@@ -132,7 +132,7 @@ class ServerApi:
             *tool_source_routes(access, self._host.home),
             *user_admin_routes(access),
             *note_routes(access, self._host.home.folder),
-            *data_routes(self._runs, self._host.user),
+            *data_routes(self._runs, self._host.user, self._host.sharing),
         ]
 
 

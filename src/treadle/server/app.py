@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from secrets import token_hex
 from shutil import rmtree
 from tempfile import gettempdir
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from starlette.applications import Starlette
@@ -28,7 +28,7 @@ from treadle.agent.quotas import Quotas
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.home import open_home
 from treadle.plugins.assistant import Assistant, Host
-from treadle.routes import HandlerRoute
+from treadle.routes import HandlerRoute, routes_of
 from treadle.server.access_log import AccessLogMiddleware
 from treadle.server.api import ServerApi, ServerState, make_server_state
 from treadle.server.auth import AuthMiddleware
@@ -49,6 +49,9 @@ from treadle.settings.schema import OidcSettings
 from treadle.stores.accounts import LOCAL_OWNER, User
 from treadle.stores.owner_access import OwnerAccess
 from treadle.stores.users import Users
+
+if TYPE_CHECKING:
+    from treadle.server.oidc_login import OidcLoginApi
 
 MEDIA_TYPES = {  # what a system says of these varies, and a browser runs no script of a wrong type
     ".css": "text/css; charset=utf-8",
@@ -151,7 +154,7 @@ def _create_multi_user_app(
     tried = _check_routes(assistants, host, shared)
 
     tenants = TenantRouter(
-        lambda person: create_user_app(assistants, host_for_user(host, person, quotas), person, caught, shared=shared),
+        lambda person: create_user_app(assistants, host_for_user(host, person, quotas, users), person, caught, shared=shared),
         lambda: asyncio.to_thread(users.all),
         lambda person: has_interrupted_runs(host, person),
     )
@@ -161,21 +164,21 @@ def _create_multi_user_app(
         async with _make_lifespan(tried, close_server_resources)(app), tenants.lifespan(app):
             yield
 
-    signing_in = login_routes(users, provider=oidc.title if oidc.issuer else "")
-    routes = [*_public_routes(host), *signing_in, *_provider_routes(users, oidc), Mount("", app=tenants)]
+    login = _make_provider_login(users, oidc) if oidc.issuer else None
+    signing_in = login_routes(users, provider=oidc.title, sign_out_url=login.sign_out_url) if login else login_routes(users)
+    at_provider = routes_of(login) if login else []
+    routes = [*_public_routes(host), *signing_in, *at_provider, Mount("", app=tenants)]
     return Starlette(routes=routes, middleware=around, exception_handlers=EXCEPTION_HANDLERS, lifespan=lifespan)
 
 
-def _provider_routes(users: Users, settings: OidcSettings) -> list[BaseRoute]:
-    """Return the routes of a sign-in with the identity provider, where there is one."""
-    if not settings.issuer:
-        return []
+def _make_provider_login(users: Users, settings: OidcSettings) -> "OidcLoginApi":
+    """Return the handlers of a sign-in with the identity provider."""
     from treadle.server.oidc import SECRET_VARIABLE, OidcProvider, check_oidc
-    from treadle.server.oidc_login import oidc_routes
+    from treadle.server.oidc_login import OidcLoginApi
 
     check_oidc(settings)
     provider = OidcProvider(settings, os.environ.get(SECRET_VARIABLE, ""))
-    return oidc_routes(users, provider, settings, user_settings().server.public_url)
+    return OidcLoginApi(users, provider, settings, user_settings().server.public_url)
 
 
 def _check_routes(assistants: Sequence[Assistant], host: Host, shared: ServerState) -> list[Callable[[], object]]:

@@ -5,8 +5,9 @@ with a one-time token signs its owner in (`SignInLink`).
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from hmac import compare_digest
+from html import escape
 from pathlib import Path
 from secrets import token_urlsafe
 from time import monotonic
@@ -25,6 +26,7 @@ from treadle.stores.users import SESSION_SECONDS
 
 LOGIN, LOGOUT = "/login", "/logout"
 COOKIE = "treadle_session"
+ID_COOKIE = "treadle_id_token"  # of an identity provider, for its session; sent with a sign-out only
 MAX_BODY = 4096  # bytes of a sign-in request
 MAX_SIGN_INS = 20  # of one person, a minute
 
@@ -32,6 +34,16 @@ TOO_MANY_FAILURES = "That were too many wrong tokens from here; try again in {} 
 TOO_MANY_SIGN_INS = "You have signed in too often within a minute; try again in {} s."
 SERVICE_ACCOUNT = "This is the token of a service account, which has no sessions: it is sent as `Authorization: Bearer …`."
 INVALID_BODY = 'Send {"token": "…"} as JSON, with the content type application/json.'
+
+
+SIGN_OUT_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Signing out · Treadle</title><meta http-equiv="refresh" content="0; url={url}">
+<link rel="icon" href="/static/treadle.svg" type="image/svg+xml"><link rel="stylesheet" href="/static/treadle.css"></head>
+<body><main><h1>Signing out</h1><p>You are signed out here. <a href="{url}">Sign out at {provider}</a></p></main></body>
+</html>
+"""
+SignOutUrl = Callable[[Request], Awaitable[str]]
 
 
 class LoginRequest(Struct, frozen=True):
@@ -79,9 +91,11 @@ class LoginApi:
         link: SignInLink | None = None,
         cookie: str = COOKIE,
         provider: str = "",
+        sign_out_url: "SignOutUrl | None" = None,
     ) -> None:
         self._users = users
         self._provider = provider
+        self._sign_out_url = sign_out_url
         self._link = link
         self._cookie = cookie
         self._refusals = FOR_USERS if link is None else FOR_OWNER
@@ -123,11 +137,17 @@ class LoginApi:
 
     @post(LOGOUT, listed=False)
     async def sign_out(self, request: Request) -> Response:
-        """End the session."""
+        """End the session; a browser that signed in with the identity provider goes on to end the session there."""
         await asyncio.to_thread(self._users.end_session, request.cookies.get(self._cookie, ""))
         is_page = "text/html" in request.headers.get("accept", "")
-        response = RedirectResponse(LOGIN, 303) if is_page else Response(status_code=204)
+        url = await self._sign_out_url(request) if is_page and self._sign_out_url is not None else ""
+        if url:  # a form of our pages may not be redirected to another site, but a page may lead there
+            response: Response = HTMLResponse(SIGN_OUT_PAGE.format(url=escape(url), provider=escape(self._provider)))
+        else:
+            response = RedirectResponse(LOGIN, 303) if is_page else Response(status_code=204)
         response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict", secure=is_https(request))
+        if self._sign_out_url is not None:
+            response.delete_cookie(ID_COOKIE, path=LOGOUT, httponly=True, samesite="strict", secure=is_https(request))
         return response
 
     def _set_session_cookie(self, request: Request, secret: str, response: Response) -> Response:
@@ -140,9 +160,13 @@ def login_routes(
     link: SignInLink | None = None,
     cookie: str = COOKIE,
     provider: str = "",
+    sign_out_url: SignOutUrl | None = None,
 ) -> list[BaseRoute]:
-    """Return the routes of the page, sign-in and sign-out. `provider` is the title of an identity provider."""
-    return routes_of(LoginApi(users, clock, link, cookie, provider))
+    """Return the routes of the page, sign-in and sign-out.
+
+    `provider` is the title of an identity provider; `sign_out_url` returns its address that ends a session there, if it has one.
+    """
+    return routes_of(LoginApi(users, clock, link, cookie, provider, sign_out_url))
 
 
 def set_session_cookie(

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from treadle.core.errors import SettingsError
@@ -63,6 +64,7 @@ class ProviderIdentity(Struct, frozen=True):
     subject: str
     name: str
     groups: tuple[str, ...]
+    id_token: str = ""
 
 
 class ProviderDocument(Struct, frozen=True):
@@ -74,6 +76,7 @@ class ProviderDocument(Struct, frozen=True):
     jwks_uri: str
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
     authorization_response_iss_parameter_supported: bool = False
+    end_session_endpoint: str = ""
 
 
 class _TokenResponse(Struct, frozen=True):
@@ -125,7 +128,7 @@ class OidcProvider:
             "code_challenge": attempt.challenge,
             "code_challenge_method": "S256",
         }
-        return f"{found.authorization_endpoint}{'&' if '?' in found.authorization_endpoint else '?'}{urlencode(asked)}"
+        return _add_query(found.authorization_endpoint, asked)
 
     async def check_issuer(self, issuer: str | None) -> None:
         """Raise where a response names another issuer, or none though the provider always does (RFC 9207)."""
@@ -149,7 +152,19 @@ class OidcProvider:
         if response.status != 200:
             log.warning("The identity provider refused a code with status %d", response.status)
             raise refusal("it refuses the code of this sign-in, which may have been used already")
-        return self._identity(await self._verify(_decode(response, _TokenResponse).id_token), attempt.nonce)
+        token = _decode(response, _TokenResponse).id_token
+        return replace(self._identity(await self._verify(token), attempt.nonce), id_token=token)
+
+    async def end_session_url(self, id_token: str, redirect_uri: str) -> str:
+        """Return the address at the provider that ends its session (RP-initiated logout); empty where it has none.
+
+        Without an ID token, the provider may ask the user whether to sign out.
+        """
+        found = await self._find_document()
+        if not found.end_session_endpoint:
+            return ""
+        asked = {"client_id": self._settings.client_id, "post_logout_redirect_uri": redirect_uri}
+        return _add_query(found.end_session_endpoint, {**({"id_token_hint": id_token} if id_token else {}), **asked})
 
     def _client_credentials(self, found: ProviderDocument) -> tuple[dict[str, str], dict[str, str]]:
         """Return headers and fields that authenticate this server at the token endpoint."""
@@ -242,7 +257,9 @@ class OidcProvider:
     def _check_endpoints(self, found: ProviderDocument) -> None:
         """Raise where an endpoint would be used without TLS. A provider on this machine or its network may be."""
         try:
-            targets = [parse_target(each) for each in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri)]
+            ending = [found.end_session_endpoint] if found.end_session_endpoint else []
+            used = (found.authorization_endpoint, found.token_endpoint, found.jwks_uri, *ending)
+            targets = [parse_target(each) for each in used]
         except HttpProblem as error:
             raise refusal("its document has an address that can't be used") from error
         if not self._local and any(target.origin.scheme != "https" for target in targets):
@@ -259,6 +276,10 @@ class OidcProvider:
         origin = str(parse_target(url).origin)
         client = Client([origin], private=self._local or self._settings.private, timeout=TIMEOUT, limit=MAX_BYTES)
         return await client.send(method, url, headers=headers, body=body)
+
+
+def _add_query(url: str, parameters: Mapping[str, str]) -> str:
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(parameters)}"
 
 
 def refusal(why: str) -> HTTPException:

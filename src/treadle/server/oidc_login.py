@@ -14,12 +14,11 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute
 
 from treadle.core.errors import SettingsError
 from treadle.core.log import log
-from treadle.routes import get, routes_of
-from treadle.server.login import LOGIN, is_https, set_session_cookie
+from treadle.routes import get
+from treadle.server.login import ID_COOKIE, LOGIN, LOGOUT, is_https, set_session_cookie
 from treadle.server.oidc import OidcProvider, ProviderIdentity, SignInAttempt, new_attempt, refusal
 from treadle.settings.schema import OidcSettings
 from treadle.stores.accounts import Role, User
@@ -27,6 +26,7 @@ from treadle.stores.users import Users, is_user_name
 
 OIDC, CALLBACK = f"{LOGIN}/oidc", f"{LOGIN}/oidc/callback"
 ATTEMPT_COOKIE = "treadle_sign_in"
+MAX_ID_COOKIE = 3_800  # bytes; browsers drop longer cookies
 ATTEMPT_SECONDS = 600  # that a sign-in at the provider may take
 KEY_NAME = "sign-in"
 MAX_NEXT = 2_000  # characters of a path
@@ -131,11 +131,36 @@ class OidcLoginApi:
         # a session's cookie isn't sent with a redirect from another site: the page at /login goes on from there
         response = RedirectResponse(f"{LOGIN}?{urlencode({'next': attempt.next})}", 303)
         response.delete_cookie(ATTEMPT_COOKIE, path=OIDC, httponly=True, samesite="lax", secure=is_https(request))
+        await self._set_id_cookie(request, identity.id_token, response, seconds)
         return set_session_cookie(request, secret, response, seconds=seconds)
 
+    async def _set_id_cookie(self, request: Request, id_token: str, response: Response, seconds: float) -> None:
+        """Set the cookie with the ID token, encrypted; without the token where it is too long."""
+        cipher = await self._cipher()
+        value = cipher.encrypt(id_token.encode()).decode()
+        if len(value) > MAX_ID_COOKIE:
+            value = cipher.encrypt(b"").decode()
+        safe = is_https(request)
+        response.set_cookie(ID_COOKIE, value, max_age=int(seconds), path=LOGOUT, httponly=True, samesite="strict", secure=safe)
+
+    async def sign_out_url(self, request: Request) -> str:
+        """Return the address at the provider that ends its session; empty for a session that didn't begin there.
+
+        A provider that can't be reached doesn't keep a user from signing out here.
+        """
+        from cryptography.fernet import InvalidToken
+
+        try:
+            id_token = (await self._cipher()).decrypt(request.cookies.get(ID_COOKIE, "").encode()).decode()
+            return await self._provider.end_session_url(id_token, f"{self._base_url(request)}{LOGIN}")
+        except (InvalidToken, ValueError, HTTPException):
+            return ""
+
+    def _base_url(self, request: Request) -> str:
+        return self._public_url or f"{request.url.scheme}://{request.headers['host']}"
+
     def _redirect_uri(self, request: Request) -> str:
-        base = self._public_url or f"{request.url.scheme}://{request.headers['host']}"
-        return f"{base}{CALLBACK}"
+        return f"{self._base_url(request)}{CALLBACK}"
 
     async def _encrypt(self, attempt: SignInAttempt) -> str:
         return (await self._cipher()).encrypt(msgspec.json.encode(attempt)).decode()
@@ -155,8 +180,3 @@ class OidcLoginApi:
 
         self._key = self._key or await asyncio.to_thread(self._users.key, KEY_NAME)
         return Fernet(urlsafe_b64encode(self._key))
-
-
-def oidc_routes(users: Users, provider: OidcProvider, settings: OidcSettings, public_url: str = "") -> list[BaseRoute]:
-    """Return the routes of a sign-in with an identity provider."""
-    return routes_of(OidcLoginApi(users, provider, settings, public_url))

@@ -19,9 +19,10 @@ from treadle.core.log import log
 from treadle.files.workspace_folders import USERS, WORKSPACE
 from treadle.home import open_user_home
 from treadle.plugins.assistant import Host
+from treadle.plugins.item_sharing import ItemSharing
 from treadle.stores.accounts import User
 from treadle.stores.journal import JournalQuery
-from treadle.stores.users import is_user_name
+from treadle.stores.users import Users, is_user_name
 
 GRACE = 5.0  # seconds that requests have to end in, when an application does
 POLL_SECONDS = 10.0  # seconds between two looks for users that were removed
@@ -31,14 +32,15 @@ ListPeople = Callable[[], Awaitable[Sequence[User]]]
 IsAwaited = Callable[[User], Awaitable[bool]]
 
 
-def host_for_user(host: Host, person: User, quotas: Quotas | None = None) -> Host:
+def host_for_user(host: Host, person: User, quotas: Quotas | None = None, users: Users | None = None) -> Host:
     """Return the host for one user: with a home of their own, below the server's, and a model within their budgets."""
     assert is_user_name(person.name), "else this could be anybody's folder"
     home = open_user_home(host.home, person.name)
+    sharing = ItemSharing(users, host.home, person.name) if users is not None else None
     model = limit_to_budget(
         host.model, person.allowance, make_spending_reader(home), quotas=quotas.budgets_for(person) if quotas else ()
     )
-    return replace(host, home=home, user=person.name, model=model, folder=home.folder / WORKSPACE, shared=True)
+    return replace(host, home=home, user=person.name, model=model, folder=home.folder / WORKSPACE, shared=True, sharing=sharing)
 
 
 def user_folder(home: Path, name: str) -> Path:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 PATIENCE = 10  # seconds to wait for another process that writes
-VERSION = 2
+VERSION = 3
 SCHEMA = """
 CREATE TABLE users (
     name TEXT PRIMARY KEY, role TEXT NOT NULL, allowance BLOB NOT NULL, proof BLOB NOT NULL, added_at REAL NOT NULL
@@ -37,7 +37,15 @@ CREATE TABLE shares (
 ) WITHOUT ROWID;
 CREATE INDEX shares_by_grantee ON shares (is_group, grantee);
 """
-MIGRATIONS = (SCHEMA, IDENTITY)  # each is a step from the number before it; one that was released never changes
+ITEMS = """
+CREATE TABLE item_shares (
+    owner TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE, assistant TEXT NOT NULL, item TEXT NOT NULL,
+    is_group INTEGER NOT NULL, grantee TEXT NOT NULL, can_edit INTEGER NOT NULL,
+    PRIMARY KEY (owner, assistant, item, is_group, grantee)
+) WITHOUT ROWID;
+CREATE INDEX item_shares_by_grantee ON item_shares (assistant, is_group, grantee);
+"""
+MIGRATIONS = (SCHEMA, IDENTITY, ITEMS)  # each is a step from the number before it; one that was released never changes
 
 
 class UsersError(TreadleError):

@@ -57,10 +57,27 @@ class StoredUser(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """A user, or a group, who may read a run."""
+    """A user, or a group, who may read a run or an assistant's item, or also change the item."""
 
     grantee: str
     is_group: bool = False
+    can_edit: bool = False
+
+
+class SharedItem(Struct, frozen=True):
+    """An item of an assistant, such as a project, that its owner shares with a user."""
+
+    owner: str
+    item: str
+    can_edit: bool = False
+
+
+class OwnShare(Struct, frozen=True):
+    """An item of an assistant that a user shares, and with whom."""
+
+    assistant: str
+    item: str
+    share: Share
 
 
 def is_user_name(name: str) -> bool:
@@ -119,7 +136,8 @@ class Users:
         """Remove a user and end their sessions."""
         with self._place.writing() as connection:
             _get_user(connection, name)
-            connection.execute("DELETE FROM shares WHERE is_group = 0 AND grantee = ?", (name,))  # another may get the name later
+            for table in ("shares", "item_shares"):  # another may get the name later
+                connection.execute(f"DELETE FROM {table} WHERE is_group = 0 AND grantee = ?", (name,))  # noqa: S608 - our own words
             connection.execute("DELETE FROM users WHERE name = ?", (name,))
 
     def change(
@@ -226,6 +244,40 @@ class Users:
         with self._place.reading() as connection:
             rows = connection.execute(query, (person.name, person.name, *person.groups)).fetchall() if connection else []
         return [(owner, run_id) for owner, run_id in rows]
+
+    def set_item_shares(self, owner: str, assistant: str, item: str, shares: Sequence[Share]) -> None:
+        """Set who may read or change an item of a user's; all others can't any more."""
+        with self._place.writing() as connection:
+            _get_user(connection, owner)
+            connection.execute("DELETE FROM item_shares WHERE owner = ? AND assistant = ? AND item = ?", (owner, assistant, item))
+            for (grantee, is_group), can_edit in {(each.grantee, each.is_group): each.can_edit for each in shares}.items():
+                row = (owner, assistant, item, int(is_group), grantee, int(can_edit))
+                connection.execute("INSERT INTO item_shares VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def item_shares_of(self, owner: str) -> list[OwnShare]:
+        """Return what a user shares of assistants' items."""
+        query = (
+            "SELECT assistant, item, grantee, is_group, can_edit FROM item_shares WHERE owner = ?"
+            " ORDER BY assistant, item, is_group, grantee"
+        )
+        with self._place.reading() as connection:
+            rows = connection.execute(query, (owner,)).fetchall() if connection else []
+        return [OwnShare(assistant, item, Share(name, bool(group), bool(edit))) for assistant, item, name, group, edit in rows]
+
+    def items_shared_with(self, name: str, assistant: str) -> list[SharedItem]:
+        """Return the items of other users that a user may read, by their present groups."""
+        with self._place.reading() as connection:
+            known = _find_user(connection, name)
+            if connection is None or known is None:
+                return []
+            groups = known.person.groups
+            query = (
+                "SELECT owner, item, MAX(can_edit) FROM item_shares WHERE assistant = ? AND owner <> ? AND ("  # noqa: S608 - marks only
+                f"(is_group = 0 AND grantee = ?) OR (is_group = 1 AND grantee IN ({','.join('?' * len(groups)) or 'NULL'})))"
+                " GROUP BY owner, item ORDER BY owner, item"
+            )
+            rows = connection.execute(query, (assistant, name, name, *groups)).fetchall()
+        return [SharedItem(owner, item, bool(can_edit)) for owner, item, can_edit in rows]
 
     def key(self, name: str) -> bytes:
         """Return a secret key that all servers with these users share; it is created at the first use."""

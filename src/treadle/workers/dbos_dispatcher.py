@@ -17,6 +17,7 @@ from treadle.core.log import log
 from treadle.stores.postgres.database import PostgresDatabase
 from treadle.stores.postgres.errors import classify_error, translate_postgres_error
 from treadle.stores.queue import DEFAULT_QUEUE, MAX_BATCH, DispatchedRun, RunQueue
+from treadle.stores.worker_list import WorkerList
 from treadle.workers.dispatcher import RunExecutor, WorkerOptions, cancel_tasks, wait_for_end, wait_for_poll
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class DbosDispatcher:
         self._left: list[DispatchedRun] = []  # runs that were left behind, and that there was no room for
         self._dead: list[str] = []  # workflows whose workers are
         self._ended: list[str] = []  # workflows that DBOS may forget
+        self._orphans_at = 0.0  # the database's time from which orphans are looked for again
         self._connected_at = 0.0  # when DBOS got a connection last
         self._connections: WeakSet[psycopg.Connection[Any]] = WeakSet()  # those of DBOS
         self._is_shut_down = False
@@ -114,6 +116,7 @@ class DbosDispatcher:
         await self._take_over(carry)
         for sent in await self._queue.admit(self._terms.ceilings, MAX_BATCH, self._terms.queues, self._terms.versions):
             await asyncio.to_thread(_enqueue, advance, sent)
+        await self._find_orphans()
         await self._purge_finished()
 
     async def _take_over(self, carry: RunExecutor) -> None:
@@ -144,6 +147,18 @@ class DbosDispatcher:
         since = await self._queue.time() - self._terms.lease
         waiting = await asyncio.to_thread(_find_waiting, [_workflow_id(sent) for sent in stale], since)
         return [sent for sent in stale if _workflow_id(sent) not in waiting]
+
+    async def _find_orphans(self) -> None:
+        """Find workflows of dead workers whose runs were cancelled meanwhile: not queued any more, they are taken over by none."""
+        now = await self._queue.time()
+        if now < self._orphans_at:
+            return
+        self._orphans_at = now + self._terms.lease
+        pending = await asyncio.to_thread(_find_pending, now - self._terms.lease)
+        live = {self._holder, *[each.worker for each in await WorkerList(self._database).listed() if each.live]}
+        for name in [name for name, worker in pending.items() if worker not in live and name not in (*self._dead, *self._ended)]:
+            if not await self._queue.has(_run_of_workflow(name)):
+                self._dead.append(name)
 
     async def _purge_finished(self) -> None:
         """Purge finished turns from DBOS: the journal has all there is to know about them."""
@@ -264,6 +279,10 @@ def _workflow_id(sent: DispatchedRun) -> str:
     return f"{sent.run_id}:{sent.turn}"
 
 
+def _run_of_workflow(name: str) -> str:
+    return name.rpartition(":")[0]
+
+
 def _queue_name(queue: str, version: str) -> str:
     """Return the name of DBOS's queue for one of ours; runs that a version began have one of their own."""
     name = QUEUE if queue == DEFAULT_QUEUE else f"{QUEUE}.{queue}"
@@ -283,6 +302,14 @@ def _find_waiting(names: list[str], since: float) -> set[str]:
 
     found = DBOS.list_workflows(workflow_ids=names, status=[*QUEUED_STATUSES, "PENDING"], load_input=False, load_output=False)
     return {each.workflow_id for each in found if each.status in QUEUED_STATUSES or (each.dequeued_at or 0) > since * 1000}
+
+
+def _find_pending(before: float) -> dict[str, str]:
+    """Return the workflows that a worker has had since before then, each with its worker."""
+    from dbos import DBOS
+
+    found = DBOS.list_workflows(name=WORKFLOW, status="PENDING", limit=MAX_BATCH, load_input=False, load_output=False)
+    return {each.workflow_id: each.executor_id or "" for each in found if (each.dequeued_at or 0) < before * 1000}
 
 
 def _cancel_workflows(names: list[str]) -> None:

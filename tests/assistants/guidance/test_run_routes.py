@@ -212,13 +212,13 @@ def test_a_project_is_shared_over_http(serve):  # noqa: F811
         assert ask("GET", path)[1]["members"] == []
 
 
-def test_users_with_files_of_their_own_are_told_how_to_share(serve, monkeypatch):  # noqa: F811
-    monkeypatch.delenv("TREADLE_GUIDANCE_DATABASE")
-    with serve(lent=lambda lent: replace(lent, shared=True)) as server:
+def test_a_server_without_users_shares_with_none_of_them(serve):  # noqa: F811
+    with serve() as server:
         ask = Runner(server)
         path, _ = ask.ready()
-        status, answer = ask("POST", f"{path}/members", {"user": "bo"})
-        assert (status, "[assistants.guidance]" in answer["detail"]) == (422, True)
+        assert ask("GET", f"{path}/shares")[1] == {"users": [], "groups": [], "editors": [], "editor_groups": []}
+        status, answer = ask("PUT", f"{path}/shares", {"users": ["bo"]})
+        assert (status, "treadle users add" in answer["detail"]) == (422, True)
 
 
 @pytest.mark.parametrize(

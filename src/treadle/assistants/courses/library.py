@@ -233,6 +233,8 @@ class CourseLibrary:
         Without a query, a lesson of a course is returned as it is, in order.
         """
         courses = (await self.catalogue()).within(scope.course).courses if scope.course else ()
+        if scope.course and not courses:  # it was deleted; the rest isn't in the scope
+            return CourseSearchResult(unknown=True)
         if course_name.strip():
             courses, near = await self.match(course_name, scope)
             if not courses:

@@ -1,8 +1,8 @@
 """HTTP API of the course assistant: `/api/query` and `/api/courses` compatible with the original, and the panel's own routes."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Generator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -10,17 +10,27 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
 from treadle import Runs
-from treadle.assistant import AssistantSession, ContextNotFound, Host
+from treadle.assistant import AssistantSession, ContextNotFound, Host, Share
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.citations import Citation
 from treadle.assistants.courses.library import CourseLibrary, open_library
+from treadle.assistants.courses.scope import CourseScope
 from treadle.assistants.courses.session import find_scope, load_exchanges, to_course_reply
 from treadle.assistants.courses.session_store import CourseExchange, CourseSession, CourseSessionStore
+from treadle.assistants.courses.shared_courses import (
+    NO_USERS,
+    SharedCourse,
+    list_shared_courses,
+    load_course_shares,
+    open_scope_library,
+    save_course_shares,
+)
 from treadle.assistants.courses.sources import AnswerSource, source_from_passage
 from treadle.assistants.courses.uploads import StoredUpload, UploadRefused, fetch_upload
+from treadle.errors import SettingsError
 from treadle.passages import IndexProgress, Passage, SkippedFile
-from treadle.routes import Accepted, Created, delete, get, post, routes_of
+from treadle.routes import Accepted, Created, delete, get, post, put, routes_of
 
 MAX_QUESTION_CHARS = 20_000  # characters of a question
 MAX_BODY_BYTES = 64_000_000  # bytes of an upload
@@ -31,6 +41,7 @@ NO_SESSION = {404: "there is no such conversation of theirs"}
 
 # What is sent
 
+ShareNames = Annotated[list[Annotated[str, Meta(min_length=1, max_length=200)]], Meta(max_length=100)]
 Number = Annotated[int, Meta(ge=0, le=1_000_000)] | Literal[""]  # of a lesson; nothing is none of them
 
 
@@ -41,14 +52,16 @@ class CourseQueryRequest(Struct, frozen=True):
     session_id: str | None = None
     course: str = ""
     document: str = ""
+    owner: str = ""
 
 
 class CourseSearchQuery(Struct, frozen=True):
-    """Search words, optionally for one course or lesson only."""
+    """Search words, optionally for one course or lesson only; for a shared course, with its key and its `owner`."""
 
     q: Annotated[str, Meta(examples=["keel"])]
     course: str = ""
     lesson: Number = ""
+    owner: str = ""
 
 
 class FilePayload(Struct, frozen=True):
@@ -72,16 +85,26 @@ class CourseKeyQuery(Struct, frozen=True):
 
 
 class CoursePassageQuery(Struct, frozen=True):
-    """A passage by its id."""
+    """A passage by its id; of a shared course, with its key and its `owner`."""
 
     id: str = ""
+    course: str = ""
+    owner: str = ""
 
 
 class LessonQuery(Struct, frozen=True):
-    """A lesson of a course; without a number, what belongs to no lesson."""
+    """A lesson of a course, or of one that `owner` shares; without a number, what belongs to no lesson."""
 
     course: str = ""
     lesson: Number = ""
+    owner: str = ""
+
+
+class CourseShares(Struct, frozen=True, forbid_unknown_fields=True):
+    """The users and groups of the server who may read a course."""
+
+    users: ShareNames = []
+    groups: ShareNames = []
 
 
 # What comes back
@@ -216,10 +239,8 @@ class CoursesApi:
         """Ask about the courses."""
         question = _require_question(body.query, "query")
         await self._library()
-        try:
-            scope = await find_scope(self._host, body.course, body.document)
-        except ContextNotFound as error:
-            raise HTTPException(404, str(error)) from error
+        with _not_found():
+            scope = await find_scope(self._host, body.course, body.document, body.owner)
         context = {"session_id": await self._sessions.begin(self._host.user, body.session_id or ""), **scope.context}
         reply = to_course_reply(await AssistantSession(assistant, self._host, context).run(question))
         if reply.stopped == "failed":
@@ -247,6 +268,39 @@ class CoursesApi:
         if course is None:
             raise HTTPException(404, "There is no such course.")
         await _delete_or_conflict(library.delete_course(course))
+        if self._host.sharing is not None:
+            await save_course_shares(self._host, course.key, [])
+
+    @get("/api/courses/shares", errors={404: "there is no such course"})
+    async def shares(self, query: CourseKeyQuery) -> CourseShares:
+        """List the users and groups of the server who may read a course of yours."""
+        await self._check_own(query.course)
+        return _to_course_shares(await load_course_shares(self._host, query.course))
+
+    @put(
+        "/api/courses/shares",
+        errors={404: "there is no such course", 409: "there are no users", 422: "no such user"},
+        unfit=UNFIT,
+    )
+    async def share(self, query: CourseKeyQuery, body: CourseShares) -> CourseShares:
+        """Set the users and groups of the server who may read a course of yours; all others can't any more."""
+        await self._check_own(query.course)
+        if self._host.sharing is None:
+            raise HTTPException(409, NO_USERS)
+        wanted = [*[Share(name) for name in body.users], *[Share(name, is_group=True) for name in body.groups]]
+        try:
+            return _to_course_shares(await save_course_shares(self._host, query.course, wanted))
+        except SettingsError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @get("/api/courses/shared")
+    async def shared(self) -> list[SharedCourse]:
+        """List the courses that other users share with you."""
+        return await list_shared_courses(self._host)
+
+    async def _check_own(self, key: str) -> None:
+        if (await (await self._library()).catalogue()).by_key(key) is None:
+            raise HTTPException(404, "There is no such course.")
 
     @get("/api/courses/files")
     async def files(self) -> CourseFileList:
@@ -289,36 +343,41 @@ class CoursesApi:
     @get("/api/courses/search", errors={404: "there is no such course", **LONG, **MISFIT}, unfit=UNFIT)
     async def search(self, query: CourseSearchQuery) -> CoursePassageHits:
         """Search passages without a model."""
-        searched = await (await self._library()).search(_require_question(query.q, "q"), query.course, _lesson_number(query.lesson))
+        words, lesson = _require_question(query.q, "q"), _lesson_number(query.lesson)
+        await self._library()  # it stays open for as long as the server runs
+        scope = CourseScope(query.course, owner=query.owner) if query.owner else CourseScope()
+        with _not_found():
+            async with open_scope_library(self._host, query.owner, query.course) as library:
+                searched = await library.search(words, "" if query.owner else query.course, lesson, scope)
+                views = [(await _to_view(library, each.passage), each.score) for each in searched.found]
         if searched.unknown:
             raise HTTPException(404, f"There is no course {query.course[:200]!r}.")
-        return CoursePassageHits(
-            [CoursePassageHit(**await self._to_view(each.passage), score=each.score) for each in searched.found]
-        )
+        return CoursePassageHits([CoursePassageHit(**view, score=score) for view, score in views])
 
     @get("/api/courses/passage", errors={404: "there is no such passage any more", **MISFIT}, unfit=UNFIT)
     async def passage(self, query: CoursePassageQuery) -> PassageDetail:
-        """Return a passage."""
-        passage = await (await self._library()).passage(query.id)
-        if passage is None:
-            raise HTTPException(404, "There is no such passage any more: its document has changed.")
-        before, after = await (await self._library()).around(passage)
-        shown = await self._to_view(passage)
-        return PassageDetail(**shown, before=before.id if before else None, after=after.id if after else None)
+        """Return a passage of your material, or of a course that is shared with you."""
+        await self._library()
+        with _not_found():
+            async with open_scope_library(self._host, query.owner, query.course) as library:
+                passage = await library.passage(query.id)
+                if passage is None or (query.owner and passage.tags.get("course") != query.course):
+                    raise HTTPException(404, "There is no such passage any more: its document has changed.")
+                before, after = await library.around(passage)
+                shown = await _to_view(library, passage)
+                return PassageDetail(**shown, before=before.id if before else None, after=after.id if after else None)
 
     @get("/api/courses/lesson", errors={404: "there is no such lesson", **MISFIT}, unfit=UNFIT)
     async def lesson(self, query: LessonQuery) -> LessonView:
         """Return the passages of a lesson."""
-        course, number = (await (await self._library()).catalogue()).by_key(query.course), _lesson_number(query.lesson)
-        if course is None or (number is not None and course.lesson(number) is None):
-            raise HTTPException(404, "There is no such lesson.")
-        passages = await (await self._library()).lesson(course, number)
-        return LessonView(course.name, [PassageView(**await self._to_view(each)) for each in passages])
-
-    async def _to_view(self, passage: Passage) -> dict[str, Any]:
-        source = source_from_passage(passage, (await (await self._library()).catalogue()).name_of(passage))
-        told = {"text": passage.text, "source": source.text, "url": source.url, "course": source.course, "lesson": source.lesson}
-        return {"id": passage.id, "place": passage.place, "headings": passage.headings, **told}
+        await self._library()
+        with _not_found():
+            async with open_scope_library(self._host, query.owner, query.course) as library:
+                course, number = (await library.catalogue()).by_key(query.course), _lesson_number(query.lesson)
+                if course is None or (number is not None and course.lesson(number) is None):
+                    raise HTTPException(404, "There is no such lesson.")
+                passages = await library.lesson(course, number)
+                return LessonView(course.name, [PassageView(**await _to_view(library, each)) for each in passages])
 
     @get("/api/courses/sessions")
     async def sessions(self) -> CourseSessionList:
@@ -346,6 +405,25 @@ class CoursesApi:
     async def begin_session(self) -> Created[CourseSessionCreated]:
         """Begin a conversation. Questions in it are sent to `POST /api/runs`, with `{"session_id": …}` as context."""
         return CourseSessionCreated(await self._sessions.begin(self._host.user))
+
+
+async def _to_view(library: CourseLibrary, passage: Passage) -> dict[str, Any]:
+    source = source_from_passage(passage, (await library.catalogue()).name_of(passage))
+    told = {"text": passage.text, "source": source.text, "url": source.url, "course": source.course, "lesson": source.lesson}
+    return {"id": passage.id, "place": passage.place, "headings": passage.headings, **told}
+
+
+def _to_course_shares(shares: Sequence[Share]) -> CourseShares:
+    return CourseShares([each.grantee for each in shares if not each.is_group], [each.grantee for each in shares if each.is_group])
+
+
+@contextmanager
+def _not_found() -> Generator[None]:
+    """Respond with 404 where a scope isn't there, or isn't shared with the user."""
+    try:
+        yield
+    except ContextNotFound as error:
+        raise HTTPException(404, str(error)) from error
 
 
 def _require_question(text: str, field: str) -> str:

@@ -10,20 +10,25 @@ from treadle.assistants.courses.catalogue import Catalogue
 
 
 class CourseScope(Struct, frozen=True):
-    """Search scope: a course by its key, and a document of it by its source; empty means all."""
+    """Search scope: a course by its key, and a document of it by its source; empty means all.
+
+    `owner` is the user who shares the course, if it is another's.
+    """
 
     course: str = ""
     document: str = ""
+    owner: str = ""
 
     @property
     def context(self) -> dict[str, str]:
         """Return the scope as part of a conversation's context."""
-        return {key: value for key, value in (("course", self.course), ("document", self.document)) if value}
+        every = (("course", self.course), ("document", self.document), ("owner", self.owner))
+        return {key: value for key, value in every if value}
 
 
 def scope_from_context(context: Mapping[str, Any]) -> CourseScope:
     """Return the scope in a context."""
-    return CourseScope(str(context.get("course", "")), str(context.get("document", "")))
+    return CourseScope(*[str(context.get(name, "")) for name in ("course", "document", "owner")])
 
 
 def resolve_scope(catalogue: Catalogue, course: str, document: str) -> CourseScope:

@@ -16,13 +16,13 @@ from treadle import Home, Message, RunContext, RunResult, Text, Toolset, Treadle
 from treadle.assistant import AssistantSession, ContextNotFound, Host, SessionReply
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.citations import Citation, collect_passages, resolve_citations
-from treadle.assistants.courses.library import open_library
 from treadle.assistants.courses.plan import Plan as Steps
 from treadle.assistants.courses.plan import build_course_plan
 from treadle.assistants.courses.prompts import INSTRUCTIONS, build_course_instructions, build_round_notes
 from treadle.assistants.courses.scope import CourseScope, resolve_scope, scope_from_context
 from treadle.assistants.courses.session_store import CourseExchange, CourseSessionStore
 from treadle.assistants.courses.settings import CoursesSettings
+from treadle.assistants.courses.shared_courses import find_shared, open_scope_library
 from treadle.assistants.courses.sources import AnswerSource, collect_sources
 from treadle.assistants.courses.tools import build_course_tools
 from treadle.models import Request
@@ -55,8 +55,9 @@ def configure(host: Host) -> Mapping[str, Any]:
 
     async def instructions(_: RunContext[Any]) -> str:
         try:
-            async with open_library(host) as library:
-                courses = (await library.catalogue()).within(scope_from_context(host.about).course).courses
+            scope = scope_from_context(host.about)
+            async with open_scope_library(host, scope.owner, scope.course) as library:
+                courses = (await library.catalogue()).within(scope.course).courses
                 return build_course_instructions([course.name for course in courses])
         except TreadleError:
             return INSTRUCTIONS  # the tools will say what is wrong; an answer without them is better than none
@@ -70,9 +71,13 @@ def toolsets(host: Host) -> Sequence[Toolset]:
 
     @asynccontextmanager
     async def tools() -> AsyncGenerator[Toolset]:
-        async with open_library(host) as library:
-            await library.keep_fresh()
-            yield build_course_tools(library, scope_from_context(host.about))
+        scope = scope_from_context(host.about)
+        async with open_scope_library(host, scope.owner, scope.course) as library:
+            if scope.owner:
+                yield build_course_tools(library, scope, lambda: find_shared(host, scope.owner, scope.course))
+            else:
+                await library.keep_fresh()
+                yield build_course_tools(library, scope)
 
     return (LazyToolset(tools),)
 
@@ -81,8 +86,9 @@ def plan(host: Host) -> Callable[[Request], Awaitable[Steps]]:
     """Return the guided plan for small models on this user's material."""
 
     async def steps(request: Request) -> Steps:
-        async with open_library(host) as library:
-            return build_course_plan((await library.catalogue()).within(scope_from_context(host.about).course))(request)
+        scope = scope_from_context(host.about)
+        async with open_scope_library(host, scope.owner, scope.course) as library:
+            return build_course_plan((await library.catalogue()).within(scope.course))(request)
 
     return steps
 
@@ -110,12 +116,16 @@ async def reply(host: Host, result: RunResult[Any]) -> dict[str, Any]:
     return {"answer": answer, "sources": sources, "citations": citations, "session_id": session}
 
 
-async def find_scope(host: Host, course: str = "", document: str = "") -> CourseScope:
-    """Return the scope for a course and a document as users name them; raises `ContextNotFound` if there is none."""
-    if not course and not document:
+async def find_scope(host: Host, course: str = "", document: str = "", owner: str = "") -> CourseScope:
+    """Return the scope for a course and a document as users name them; raises `ContextNotFound` if there is none.
+
+    A course of another user is named by its `owner` and its key.
+    """
+    if not course and not document and not owner:
         return CourseScope()
-    async with open_library(host) as library:
-        return resolve_scope(await library.catalogue(), course, document)
+    async with open_scope_library(host, owner, course) as library:
+        catalogue = (await library.catalogue()).within(course if owner else "")
+        return replace(resolve_scope(catalogue, course, document), owner=owner)
 
 
 async def load_exchanges(host: Host, session: str) -> list[CourseExchange]:

@@ -16,11 +16,12 @@ from treadle.passages import Passage
 Status = Literal["found", "nothing", "no query", "no such lesson", "no such course", "no courses"]
 
 
-class CitedPassage(Struct, frozen=True):
-    """A passage that was looked up."""
+class CitedPassage(Struct, frozen=True, omit_defaults=True):
+    """A passage that was looked up. `owner` is the user who shares its course, if it is another's."""
 
     id: str
     place: str
+    owner: str = ""
 
 
 class AnswerSource(Struct, frozen=True):
@@ -84,15 +85,14 @@ def merge_sources(sources: Iterable[AnswerSource]) -> tuple[AnswerSource, ...]:
     return tuple(found.values())
 
 
-def source_from_passage(passage: Passage, name: str) -> AnswerSource:
-    """Build the source of a passage; `name` is its course's name."""
+def source_from_passage(passage: Passage, name: str, owner: str = "") -> AnswerSource:
+    """Build the source of a passage; `name` is its course's name, `owner` the user who shares it."""
     number = passage.tags.get("lesson")
     lesson = number if isinstance(number, int) else None
     under = f"Lesson {lesson}" if lesson is not None else "".join(passage.headings[:1])
     text = f"{name} - {under}" if under and under != name else name
-    return AnswerSource(
-        text, passage.link or None, str(passage.tags.get("course", "")), lesson, (CitedPassage(passage.id, passage.place),)
-    )
+    cited = CitedPassage(passage.id, passage.place, owner)
+    return AnswerSource(text, passage.link or None, str(passage.tags.get("course", "")), lesson, (cited,))
 
 
 def source_from_course(course: Course) -> AnswerSource:

@@ -1,13 +1,14 @@
 """The two tools: search in the material, and the outline of a course. The data of their results is a `LookupResult`."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import groupby
 from typing import Annotated, Any
 
 from msgspec import Meta
 from msgspec.structs import replace
 
-from treadle import FunctionToolset, History, Result, RunContext, ToolResult, tool
+from treadle import FunctionToolset, History, Result, RunContext, ToolProblem, ToolResult, tool
+from treadle.assistant import ContextNotFound
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import ALL, CourseLibrary, CourseSearchResult
 from treadle.assistants.courses.material.course_types import Lesson
@@ -29,9 +30,15 @@ CourseName = Annotated[str, Meta(description="The course; part of its title is e
 Number = Annotated[int | None, Meta(description="The lesson to look in, if one is named; 0 is a lesson.")]
 
 
-def build_course_tools(library: CourseLibrary, scope: CourseScope = ALL) -> FunctionToolset:
-    """Build the tools on one library, or on one course or document of it."""
-    able = CourseTools(library, scope)
+async def _check_nothing() -> None:
+    """Do nothing: the user's own material needs no check."""
+
+
+def build_course_tools(
+    library: CourseLibrary, scope: CourseScope = ALL, check: Callable[[], Awaitable[object]] = _check_nothing
+) -> FunctionToolset:
+    """Build the tools on one library, or on one course or document of it. `check` raises if it may not be read any more."""
+    able = CourseTools(library, scope, check)
     search = tool(able.search_course_content, effect="read", trust="untrusted")
     outline = tool(able.get_course_outline, effect="read", trust="untrusted")
     return FunctionToolset([search, outline], name="courses")
@@ -40,7 +47,8 @@ def build_course_tools(library: CourseLibrary, scope: CourseScope = ALL) -> Func
 class CourseTools:
     """The tools of one run."""
 
-    def __init__(self, library: CourseLibrary, scope: CourseScope) -> None:
+    def __init__(self, library: CourseLibrary, scope: CourseScope, check: Callable[[], Awaitable[object]] = _check_nothing) -> None:
+        self._check = check
         self._library = library
         self._scope = scope
         self._numbers: dict[str, int] = {}  # of passages, by their ids
@@ -49,6 +57,7 @@ class CourseTools:
         self, ctx: RunContext[Any], query: Query = "", course_name: Name = "", lesson_number: Number = None
     ) -> ToolResult:
         """Search the course material, in all courses, in one, or in one lesson; or read a lesson, by course and number alone."""
+        await self._check_access()
         if not query.strip() and (not course_name.strip() or lesson_number is None):
             return _empty_result("no query", NO_QUERY)
         catalogue = await self._library.catalogue()
@@ -62,13 +71,20 @@ class CourseTools:
             )
         numbers = self._assign_numbers(ctx.history, [each.passage.id for each in searched.found])
         found = [
-            _to_found_passage(each.passage, catalogue.name_of(each.passage), numbers[each.passage.id]) for each in searched.found
+            _to_found_passage(each.passage, catalogue.name_of(each.passage), numbers[each.passage.id], self._scope.owner)
+            for each in searched.found
         ]
         more = [LEFT_OUT.format(searched.left_out)] if searched.left_out else []
         return ToolResult(
             "\n\n".join([*[f"[{each.number}] {format_passage_block(each)}" for each in found], *more]),
             LookupResult("found", tuple(found), left_out=searched.left_out),
         )
+
+    async def _check_access(self) -> None:
+        try:
+            await self._check()
+        except ContextNotFound as error:
+            raise ToolProblem(str(error)) from error
 
     def _assign_numbers(self, history: History | None, ids: Sequence[str]) -> dict[str, int]:
         """Return the number of each passage: the one it had in an earlier search of the run, else the next."""
@@ -81,6 +97,7 @@ class CourseTools:
 
     async def get_course_outline(self, course_name: CourseName) -> ToolResult:
         """The title, link, instructor and lessons of a course."""
+        await self._check_access()
         courses, near = await self._library.match(course_name, self._scope)
         if not courses:
             return await self._unknown_course(course_name, near)
@@ -137,11 +154,10 @@ def course_to_markdown(course: Course) -> str:
     return "\n".join([*[f"{line}  " for line in format_outline_head(course)], *listed, *_format_omitted(course)])
 
 
-def _to_found_passage(passage: Passage, name: str, number: int) -> FoundPassage:
+def _to_found_passage(passage: Passage, name: str, number: int, owner: str = "") -> FoundPassage:
     """Build a found passage, headed by its course and its lesson's title."""
-    return FoundPassage(
-        replace_brackets(" - ".join([name, *passage.headings[:1]])), passage.text, source_from_passage(passage, name), number
-    )
+    heading = replace_brackets(" - ".join([name, *passage.headings[:1]]))
+    return FoundPassage(heading, passage.text, source_from_passage(passage, name, owner), number)
 
 
 def format_passage_block(found: FoundPassage) -> str:

@@ -15,6 +15,7 @@ from treadle.assistants.guidance.projects import (
     open_projects,
     project_user_of,
     share_project,
+    unshare_project,
 )
 from treadle.assistants.guidance.prompts import NO_QUESTION
 from treadle.assistants.guidance.sample import SAMPLE_CONSTRAINTS, SAMPLE_DESCRIPTION, SAMPLE_GOALS, SAMPLE_TITLE, SAMPLE_WORLD
@@ -110,7 +111,7 @@ async def unshare(args: Namespace, host: Host) -> int:
     """Stop sharing a project with other users."""
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
-        return _print_members(args, host, await store.unshare_project(project_user_of(host), project.id, *args.users))
+        return _print_members(args, host, await unshare_project(host, store, project.id, *args.users))
 
 
 def _print_members(args: Namespace, host: Host, project: Project) -> int:

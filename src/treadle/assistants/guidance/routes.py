@@ -40,7 +40,7 @@ from treadle.assistants.guidance.prompts import NO_QUESTION
 from treadle.assistants.guidance.run_routes import ProjectRunsApi
 from treadle.assistants.guidance.session import GuidanceReply, recover_answers, reply_without_model, to_history
 from treadle.assistants.guidance.stages import progress_of, project_state_to_json
-from treadle.assistants.guidance.store.errors import InvalidValue, ItemNotFound, NotProjectOwner, VersionConflict
+from treadle.assistants.guidance.store.errors import InvalidValue, ItemNotFound, NotProjectOwner, ReadOnlyProject, VersionConflict
 from treadle.assistants.guidance.store.values import (
     ChatMessage,
     ChatSession,
@@ -63,6 +63,7 @@ STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
     (RunNotFound, 404),
     (ContextNotFound, 404),
     (NotProjectOwner, 403),
+    (ReadOnlyProject, 403),
     (VersionConflict, 409),
     (InvalidValue, 422),
     (NoMessageToAnswer, 400),

@@ -4,7 +4,7 @@ Runs continue in the background; a server that starts resumes what the previous 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from treadle import Limits
-from treadle.assistant import Host, configured_agent
+from treadle.assistant import Host, Share, configured_agent
 from treadle.assistants.guidance.comparison import Comparison, build_comparison, format_decision_record
 from treadle.assistants.guidance.project_runs import (
     BackgroundRuns,
@@ -25,7 +25,7 @@ from treadle.assistants.guidance.project_runs import (
     reconcile_runs,
     start_draft_run,
 )
-from treadle.assistants.guidance.projects import project_user_of, share_project
+from treadle.assistants.guidance.projects import load_shares, project_user_of, save_shares, share_project, unshare_project
 from treadle.assistants.guidance.recording import without_snapshot
 from treadle.assistants.guidance.run_tools import propose_candidate
 from treadle.assistants.guidance.store.errors import ItemNotFound
@@ -41,7 +41,7 @@ from treadle.assistants.guidance.store.values import (
 )
 from treadle.assistants.guidance.tools import ProjectScope
 from treadle.errors import ModelError, UnknownModel
-from treadle.routes import Accepted, Created, Returns, delete, get, post
+from treadle.routes import Accepted, Created, Returns, delete, get, post, put
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
@@ -110,6 +110,18 @@ class NewMember(Struct, frozen=True):
     """A user who may see and change a project from now on."""
 
     user: Annotated[str, Meta(min_length=1, examples=["bo"])]
+
+
+ShareNames = Annotated[list[Annotated[str, Meta(min_length=1, max_length=200)]], Meta(max_length=100)]
+
+
+class ProjectShares(Struct, frozen=True, forbid_unknown_fields=True):
+    """The users and groups of the server who may see a project; `editors` and `editor_groups` may also change it."""
+
+    users: ShareNames = []
+    groups: ShareNames = []
+    editors: ShareNames = []
+    editor_groups: ShareNames = []
 
 
 class ProjectDescription(Struct, frozen=True):
@@ -271,7 +283,27 @@ class ProjectRunsApi:
     )
     async def unshare(self, project_id: str, name: str) -> None:
         """Stop sharing a project with a user."""
-        await (await self._store()).unshare_project(self._user, project_id, name)
+        await unshare_project(self._host, await self._store(), project_id, name)
+
+    @get("/projects/{project_id}/shares", errors={**NOT_FOUND_ERRORS, 403: "it belongs to another user"}, returns="the shares")
+    async def shares(self, project_id: str) -> ProjectShares:
+        """List the users and groups of the server who may see, or also change, a project of yours."""
+        return _to_project_shares(await load_shares(self._host, await self._store(), project_id))
+
+    @put(
+        "/projects/{project_id}/shares",
+        errors={**NOT_FOUND_ERRORS, 403: "it belongs to another user", 422: "no such user"},
+        returns="the shares",
+    )
+    async def set_shares(self, project_id: str, body: ProjectShares) -> ProjectShares:
+        """Set the users and groups of the server who may see, or also change, a project of yours; all others can't any more."""
+        wanted = [
+            *[Share(name) for name in body.users],
+            *[Share(name, is_group=True) for name in body.groups],
+            *[Share(name, can_edit=True) for name in body.editors],
+            *[Share(name, is_group=True, can_edit=True) for name in body.editor_groups],
+        ]
+        return _to_project_shares(await save_shares(self._host, await self._store(), project_id, wanted))
 
     @post("/projects/from-description", errors=INVALID_ERRORS, returns="the project")
     async def from_description(self, body: ProjectDescription) -> Created[Project]:
@@ -282,6 +314,18 @@ class ProjectRunsApi:
         session = await store.create_chat_session(self._user, project.id, "Main Chat")
         await store.add_message(self._user, session.id, "user", body.description)
         return project
+
+
+def _to_project_shares(shares: Sequence[Share]) -> ProjectShares:
+    def names(*, is_group: bool, can_edit: bool) -> list[str]:
+        return [each.grantee for each in shares if (each.is_group, each.can_edit) == (is_group, can_edit)]
+
+    return ProjectShares(
+        users=names(is_group=False, can_edit=False),
+        groups=names(is_group=True, can_edit=False),
+        editors=names(is_group=False, can_edit=True),
+        editor_groups=names(is_group=True, can_edit=True),
+    )
 
 
 async def load_decision_record(scope: ProjectScope, project_id: str, candidate_id: str) -> str:

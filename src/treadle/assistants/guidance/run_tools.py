@@ -20,7 +20,7 @@ from treadle.assistants.guidance.project_runs import (
 )
 from treadle.assistants.guidance.store.errors import ItemNotFound, StoreError
 from treadle.assistants.guidance.store.values import Candidate, IssueType, Mode, ProjectIssue, Provenance, Run, Severity
-from treadle.assistants.guidance.tools import ProjectScope, call_key, project_tools, read_tool
+from treadle.assistants.guidance.tools import ProjectScope, call_key, check_editable, project_tools, read_tool
 
 
 class RunTools:
@@ -107,6 +107,7 @@ class RunTools:
     ) -> EvaluationInput:
         parameters = {"num_candidates": candidates, "num_scenarios": scenarios, "seed_candidate_ids": list(seeds)}
         project = await self._scope.project(project_id)
+        check_editable(project)
         return EvaluationInput(project.id, mode, parameters, self._scope.session_id or None)
 
     async def create_candidate(self, ctx: RunContext[Any], description: str, run_id: str = "", project_id: str = "") -> str:

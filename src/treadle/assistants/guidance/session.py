@@ -155,9 +155,19 @@ def toolsets(host: Host) -> Sequence[Toolset]:
         async with open_projects(host) as store:
             every = guidance_tools(ProjectScope(host, store, context.project_id, context.session_id))
             allowed = settings.allowed_tools or [each.name for each in every.tools()]
-            yield only(every, *[each for each in allowed if each not in settings.denied_tools])
+            reads = [each.name for each in every.tools() if each.effect == "read"]
+            offered = every if await _can_edit(store, host, context) else only(every, *reads)
+            yield only(offered, *[each for each in allowed if each not in settings.denied_tools])
 
     return (LazyToolset(tools),)
+
+
+async def _can_edit(store: "Store", host: Host, context: GuidanceContext) -> bool:
+    """Return whether the tools may change the project: not if it is shared with the user to read."""
+    try:
+        return not context.project_id or (await store.get_project(project_user_of(host), context.project_id)).can_edit
+    except StoreError:
+        return True  # the tools will say what is wrong
 
 
 def plan(_: Host) -> Callable[[Request], Steps]:

@@ -185,6 +185,7 @@ class ProjectTools:
     ) -> Preview:
         """Preview the change."""
         project = await self._scope.project(project_id)
+        check_editable(project)
         before = await self._load_spec(project.id)
         after = apply_spec_change(before, SpecChange(constraints, without_constraints, goals, without_goals, resolution, mode))
         return _make_preview("The problem spec", project, before, after)
@@ -221,6 +222,7 @@ class ProjectTools:
     ) -> Preview:
         """Preview the change."""
         project = await self._scope.project(project_id)
+        check_editable(project)
         before = await self._load_world(project.id)
         return _make_preview("The world model", project, before, apply_world_change(before, section, entries, without))
 
@@ -244,6 +246,12 @@ class ProjectTools:
         except StoreError as error:
             raise ToolProblem(str(error)) from error
         return f"Changed; this is version {kept.version}."
+
+
+def check_editable(project: Project) -> None:
+    """Raise where a project is shared with the user to read."""
+    if not project.can_edit:
+        raise ToolProblem(f"{project.owner} shares this project with the person to read: it can't be changed here.")
 
 
 def project_tools(scope: ProjectScope) -> list[Callable[..., Any]]:

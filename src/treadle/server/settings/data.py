@@ -21,6 +21,7 @@ from treadle.core.errors import TreadleError
 from treadle.guard.journal_secrets import mask_entry
 from treadle.guard.redaction import Redactor
 from treadle.jobs.store import Jobs
+from treadle.plugins.item_sharing import ItemSharing
 from treadle.routes import Returns, get, post, routes_of
 from treadle.runs import Runs
 from treadle.server.demo.recordings import PREFIX
@@ -32,7 +33,7 @@ from treadle.toolsets.notes import Note, NoteFolder, note_folders
 
 PAGE = 200  # runs that are listed at once
 ACTIVE = ("open", "waiting")
-Zip = Annotated[Response, Returns(200, "a ZIP file: runs, jobs, permissions and notes as JSON", "application/zip")]
+Zip = Annotated[Response, Returns(200, "a ZIP file: runs, jobs, permissions, notes and shares as JSON", "application/zip")]
 
 
 class DataSummary(Struct, frozen=True):
@@ -63,8 +64,9 @@ class DeletedData(Struct, frozen=True):
 class DataApi:
     """The handlers for one user's data."""
 
-    def __init__(self, runs: HostedRuns, user: str) -> None:
+    def __init__(self, runs: HostedRuns, user: str, sharing: ItemSharing | None = None) -> None:
         self._runs = runs
+        self._sharing = sharing
         self._home = runs.home
         self._user = user
         self._jobs = Jobs(runs.home.folder)
@@ -92,6 +94,8 @@ class DataApi:
                 archive.writestr("permissions.json", msgspec.json.encode(await self._runs.grants(by)))
                 notes = Redactor().value(msgspec.to_builtins([note for _, note in await asyncio.to_thread(self._notes)]))
                 archive.writestr("notes.json", msgspec.json.encode(notes))
+                shares = await self._sharing.all_shares() if self._sharing is not None else []
+                archive.writestr("shares.json", msgspec.json.encode(shares))
         except BaseException:
             os.unlink(path)  # noqa: PTH108 - a name, no path
             raise
@@ -154,6 +158,6 @@ def _run_to_json(info: RunInfo, journals: dict[str, list[Entry]]) -> bytes:
     return msgspec.json.encode({"run": info, "journals": shown})
 
 
-def data_routes(runs: HostedRuns, user: str) -> list[BaseRoute]:
+def data_routes(runs: HostedRuns, user: str, sharing: ItemSharing | None = None) -> list[BaseRoute]:
     """Return the routes."""
-    return routes_of(DataApi(runs, user))
+    return routes_of(DataApi(runs, user, sharing))

@@ -119,8 +119,8 @@ function drawHead(info, { usage, origin, queued, approvals }) {
 }
 
 async function share() {
-  const { openShareDialog } = await import("./share-dialog.js");
-  await openShareDialog(runId, me).catch(complain);
+  const { shareRun } = await import("./share-dialog.js");
+  await shareRun(runId, me).catch(complain);
 }
 
 async function cancel() {

@@ -1,32 +1,52 @@
-// The dialog in which a user shares a run: with users and groups of the same server, who can read it until that is revoked.
+// The dialog in which a user shares a run, a project or a course: with users and groups of the same server, until that is revoked.
 
 import { copyButton } from "./copying.js";
 import { carryOut, field, outcome, row } from "./settings-parts.js";
 import { runPath } from "./shared-runs.js";
 import { ask, element, query } from "./treadle.js";
 
-/** @typedef {{ users: string[], groups: string[] }} Shares */
+/**
+ * @typedef {"users" | "groups" | "editors" | "editor_groups"} ShareList
+ * @typedef {Partial<Record<ShareList, string[]>>} Shares
+ * @typedef {{ path: string, link: string, owner: string, what: string, about: string, canEdit?: boolean }} ShareOptions
+ *   path: where its shares are; what: "run"; about: what those may do; canEdit: whether some may be let change it
+ */
+
+/** @type {[ShareList, string][]} */
+const LISTS = [["users", "user, read only"], ["groups", "group, read only"], ["editors", "user, can edit"],
+  ["editor_groups", "group, can edit"]];
 
 /** Open it for a run of the user `owner`. @param {string} runId @param {string} owner */
-export async function openShareDialog(runId, owner) {
-  const path = `/api/runs/${encodeURIComponent(runId)}/shares`, link = new URL(runPath(runId, owner), location.href).href;
+export function shareRun(runId, owner) {
+  return openShareDialog({
+    path: `/api/runs/${encodeURIComponent(runId)}/shares`, link: runPath(runId, owner), owner, what: "run",
+    about: "They can read it, also what is added later. They can't continue, change or delete it.",
+  });
+}
+
+/** Open it. @param {ShareOptions} options */
+export async function openShareDialog({ path, link: where, owner, what, about, canEdit = false }) {
+  const link = new URL(where, location.href).href;
   /** @type {Shares} */
   let shares = await ask(path);
   const rows = element("ul", { class: "settings-rows", id: "shares", "aria-label": "Shared with" });
-  const none = element("p", { class: "small soft" }, "Only you can read this run.");
+  const none = element("p", { class: "small soft" }, `Only you can read this ${what}.`);
   const name = element("input", { id: "share-name", maxlength: "200", required: true, autocomplete: "off", spellcheck: "false" });
   const kind = element("select", { id: "share-kind" }, element("option", { value: "users" }, "User"),
     element("option", { value: "groups" }, "Group"));
+  const access = element("select", { id: "share-access" }, element("option", { value: "read" }, "Read"),
+    element("option", { value: "edit" }, "Edit"));
   const address = element("input", { id: "share-link", readonly: true, value: link });
   const place = outcome();
   const form = element("form", { class: "share-form", onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
     carryOut(form, place, add);
-  } }, field("Share with", kind), field("Name", name), element("button", { class: "slim" }, "Share"));
+  } }, field("Share with", kind), field("Name", name), canEdit ? field("May", access) : null,
+    element("button", { class: "slim" }, "Share"));
   const close = element("button", { type: "button", class: "quiet" }, "Close");
   const dialog = element("dialog", { class: "sure share", "aria-labelledby": "share-title" },
-    element("h2", { id: "share-title", tabindex: "-1" }, "Share this run"),
-    element("p", { class: "small soft" }, "They can read it, also what is added later. They can't continue, change or delete it."),
+    element("h2", { id: "share-title", tabindex: "-1" }, `Share this ${what}`),
+    element("p", { class: "small soft" }, about),
     form, place, none, rows,
     element("div", { class: "share-link" }, field("Link for those it is shared with", address), copyButton("Copy link", () => link)),
     element("p", { class: "actions" }, close));
@@ -38,20 +58,26 @@ export async function openShareDialog(runId, owner) {
   }
 
   async function add() {
-    const list = kind.value === "groups" ? "groups" : "users", wanted = name.value.trim();
-    if (list === "users" && wanted === owner) throw new Error("This run is yours.");
-    await save({ ...shares, [list]: [...new Set([...shares[list], wanted])] });
+    const wanted = name.value.trim(), isGroup = kind.value === "groups", isEditor = canEdit && access.value === "edit";
+    if (!isGroup && wanted === owner) throw new Error(`This ${what} is yours.`);
+    const others = isGroup ? without(wanted, ["groups", "editor_groups"]) : without(wanted, ["users", "editors"]);
+    const list = isGroup ? (isEditor ? "editor_groups" : "groups") : isEditor ? "editors" : "users";
+    await save({ ...others, [list]: [...others[list] ?? [], wanted] });
     name.value = "";
     return `Shared with ${wanted}.`;
   }
 
+  /** The shares without a name in some lists. @param {string} gone @param {ShareList[]} lists @returns {Shares} */
+  function without(gone, lists) {
+    const kept = lists.filter((list) => shares[list]).map((list) => [list, shares[list]?.filter((each) => each !== gone)]);
+    return { ...shares, ...Object.fromEntries(kept) };
+  }
+
   function draw() {
-    /** @type {["users" | "groups", string][]} */
-    const lists = [["users", "user"], ["groups", "group"]];
-    rows.replaceChildren(...lists.flatMap(([list, word]) => shares[list].map((each) => row(
-      [element("strong", {}, each), element("span", { class: "small soft" }, ` · ${word}, read only`)],
+    rows.replaceChildren(...LISTS.flatMap(([list, words]) => (shares[list] ?? []).map((each) => row(
+      [element("strong", {}, each), element("span", { class: "small soft" }, ` · ${words}`)],
       [{ words: "Revoke", label: `Revoke the access of ${each}`, act: async () => {
-        await save({ ...shares, [list]: shares[list].filter((other) => other !== each) });
+        await save(without(each, [list]));
         query(dialog, "h2").focus();
       } }]))));
     rows.hidden = rows.childElementCount === 0;
@@ -65,4 +91,5 @@ export async function openShareDialog(runId, owner) {
   document.body.append(dialog);
   dialog.showModal();
   name.focus();
+  return dialog;
 }

@@ -166,8 +166,17 @@ ALTER TABLE workers ADD COLUMN app_versions TEXT NOT NULL DEFAULT '';
 CREATE TABLE run_versions (run_id TEXT COLLATE "C" PRIMARY KEY, version TEXT COLLATE "C" NOT NULL);
 """
 
+_ITEMS = """
+CREATE TABLE item_shares (
+    owner TEXT COLLATE "C" NOT NULL REFERENCES users (name) ON DELETE CASCADE, assistant TEXT COLLATE "C" NOT NULL,
+    item TEXT COLLATE "C" NOT NULL, is_group INTEGER NOT NULL, grantee TEXT COLLATE "C" NOT NULL, can_edit INTEGER NOT NULL,
+    PRIMARY KEY (owner, assistant, item, is_group, grantee)
+);
+CREATE INDEX item_shares_by_grantee ON item_shares (assistant, is_group, grantee);
+"""
+
 # Each is a step from the number before it; one that was released never changes.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES, _IDENTITY, _VERSIONS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES, _IDENTITY, _VERSIONS, _ITEMS)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 

@@ -12,7 +12,7 @@ import { material } from "./material.js";
 import { reader } from "./reader.js";
 import { samplesFor } from "./samples.js";
 import { offerScopes, scope, scoping } from "./scope.js";
-import { sourcesOf } from "./sources.js";
+import { sharedIn, sourcesOf } from "./sources.js";
 
 const WELCOME = "Ask about your courses. Answers come from their material, and name the lessons they are from.";
 /** @type {string | null} */
@@ -32,7 +32,7 @@ const fill = (words) => {
   courses.fold();
   talk.fill(words);
 };
-const pages = reader({ courseOf: (key) => courses.find(key), fill, isBusy: () => talk.isRunning });
+const pages = reader({ courseOf: (key, owner) => courses.find(key, owner), fill, isBusy: () => talk.isRunning });
 const courses = library({ read: pages.lesson, fill, drawn });
 const earlier = conversations({ open, removed });
 material({ changed: () => courses.load() });
@@ -47,8 +47,13 @@ async function sessionId() {
 
 /** @param {Reply} reply */
 function below({ data }) {
-  const nodes = sourcesOf(data?.sources ?? [], { open: pages.passage, reveal: courses.reveal });
-  if (nodes.length) queueMicrotask(() => cite(nodes[0], data.citations ?? [], pages.passage));  // once they stand below the answer
+  /** @type {AnswerSource[]} */
+  const sources = data?.sources ?? [], nodes = sourcesOf(sources, { open: pages.passage, reveal: courses.reveal });
+  const open = (/** @type {string} */ id) => {
+    const source = sources.find(({ passages }) => passages.some((each) => each.id === id));
+    pages.passage(id, [], source ? sharedIn(source) : null);
+  };
+  if (nodes.length) queueMicrotask(() => cite(nodes[0], data.citations ?? [], open));  // once they stand below the answer
   return nodes;
 }
 
@@ -102,7 +107,7 @@ async function drawn(all) {
   offerScopes(all);
   /** @type {AssistantInfo[]} */
   const assistants = await ask("/api/assistants").catch(() => []);
-  talk.questions(samplesFor(all, assistants.find(({ name }) => name === "courses")?.questions ?? []));
+  talk.questions(samplesFor(all.filter(({ owner }) => !owner), assistants.find(({ name }) => name === "courses")?.questions ?? []));
 }
 
 /** What is in the address. A conversation that isn't there any more is as good as none. */

@@ -1,14 +1,18 @@
 // The courses there are: a list that opens to their lessons, each of which can be read or asked about.
 
+import { openShareDialog } from "/static/share-dialog.js";
 import { sure } from "/static/sure.js";
 import { ask, byId, element, messageOf, query } from "/static/treadle.js";
 import { counted } from "/static/format.js";
 import { outward } from "./links.js";
 import { aboutCourse, aboutLesson } from "./samples.js";
-import { documentName } from "./scope.js";
+import { chooseShared, documentName } from "./scope.js";
 
 const SOON = 2000;  // milliseconds until one looks again whether there are courses
+const ABOUT = "They can read it and ask about it, also what is added later. They can't change or delete it.";
 const list = byId("courses"), fold = byId("fold");
+const me = ask("/api/me").then(({ name }) => name, () => "");  // a server without users has no name for its one person
+let user = "";
 /** @type {Course[]} */
 let courses = [];
 /** @type {Map<string, string>} */
@@ -28,7 +32,11 @@ let reload = async () => {};
 export function library({ read, fill, drawn }) {
   const load = async () => {
     try {
+      user = await me;
       ({ courses } = await ask("/api/courses"));
+      /** @type {{ owner: string, course: Course }[]} */
+      const shared = await ask("/api/courses/shared");
+      courses = [...courses, ...shared.map(({ owner, course }) => ({ ...course, owner }))];
       /** @type {{ files: { source: string, name: string }[] }} */
       const { files } = await ask("/api/courses/files");
       uploads = new Map(files.map(({ source, name }) => [source, name]));
@@ -42,7 +50,7 @@ export function library({ read, fill, drawn }) {
   };
   reload = load;
   fold.addEventListener("click", () => unfold(fold.getAttribute("aria-expanded") === "false"));
-  const find = (/** @type {string} */ key) => courses.find((course) => course.key === key);
+  const find = (/** @type {string} */ key, owner = "") => courses.find((each) => each.key === key && (each.owner ?? "") === owner);
   return { load, filter, reveal, fold: () => unfold(false), find };
 }
 
@@ -87,16 +95,18 @@ function beginning() {
 
 /** @param {Course} course @param {Read} read @param {Fill} fill */
 function courseOf(course, read, fill) {
-  const { key, name, instructor, link, lessons } = course;
+  const { key, name, instructor, link, lessons, owner } = course;
   const many = element("span", { class: "amount", title: counted(lessons.length, "lesson") },
     String(lessons.length), element("span", { class: "unseen" }, lessons.length === 1 ? " lesson" : " lessons"));
   const does = element("div", { class: "row" },
-    lessons.length ? null : small("Read it", () => read(course, null)), small("Ask about it", () => fill(aboutCourse(name))),
-    outward(link, "Course page ↗", `Course page of ${name}`), small("Delete", () => remove(course)));
-  return element("li", { "data-key": key }, element("details", { class: "course" },
+    lessons.length ? null : small("Read it", () => read(course, null)), asking(course, aboutCourse(name), fill),
+    outward(link, "Course page ↗", `Course page of ${name}`), user && !owner ? small("Share", () => share(course)) : null,
+    owner ? null : small("Delete", () => remove(course)));
+  return element("li", { "data-key": key, "data-owner": owner }, element("details", { class: "course" },
     element("summary", {}, element("span", { class: "name" }, name), " ", lessons.length ? many : null),
     element("div", { class: "within" },
-      instructor ? element("p", { class: "small soft instructor" }, `by ${instructor}`) : null, does,
+      instructor ? element("p", { class: "small soft instructor" }, `by ${instructor}`) : null,
+      owner ? element("p", { class: "small soft" }, `shared by ${owner}`) : null, does,
       lessons.length ? element("ol", { class: "lessons" }, lessons.map((lesson) => lessonOf(course, lesson, read, fill))) : null,
       course.sources.length > 1 ? documentsOf(course) : null)));
 }
@@ -117,8 +127,24 @@ function lessonOf(course, lesson, read, fill) {
   return element("li", {}, element("details", { class: "lesson", name: "lesson" },
     element("summary", {}, element("span", { class: "number" }, number), " ", element("span", { class: "name" }, title)),
     element("div", { class: "row" },
-      small("Read it", () => read(course, lesson)), small("Ask about it", () => fill(aboutLesson(course, lesson))),
+      small("Read it", () => read(course, lesson)), asking(course, aboutLesson(course, lesson), fill),
       outward(lesson.link, "Open ↗", `Open ${title}`))));
+}
+
+/** @param {Course} course @param {string} words @param {Fill} fill */
+function asking(course, words, fill) {
+  return small("Ask about it", () => {
+    chooseShared(course);
+    fill(words);
+  });
+}
+
+/** Share a course with users of the server. @param {Course} course */
+async function share({ key }) {
+  const path = `/api/courses/shares?course=${encodeURIComponent(key)}`;
+  const link = `/courses/?course=${encodeURIComponent(key)}&owner=${encodeURIComponent(user)}`;
+  await openShareDialog({ path, link, owner: user, what: "course", about: ABOUT })
+    .catch((error) => trouble(messageOf(error), reload));
 }
 
 /** Delete a course for good, if that is what they want; one that wasn't uploaded says where it is. @param {Course} course */

@@ -6,6 +6,7 @@ import { ask, byId, element, messageOf, query } from "/static/treadle.js";
 import { partsOf, piecesOf, placeIn } from "./lesson.js";
 import { outward } from "./links.js";
 import { aboutCourse, aboutLesson } from "./samples.js";
+import { chooseShared } from "./scope.js";
 
 const place = byId("reader"), text = byId("reader-text");
 const [before, after] = ["reader-before", "reader-after"].map((id) => byId(id, HTMLButtonElement));
@@ -15,7 +16,9 @@ const narrow = matchMedia("(max-width: 56rem)");
  * @typedef {{ before?: () => Promise<Page>, after?: () => Promise<Page> }} Ways what the two buttons show
  * @typedef {{ course?: string, title: string, where?: string, nodes: Node[], more?: (Node | null)[], named?: string, to?: Ways,
  *   at?: Element | null }} Page
- * @typedef {{ courseOf: (key: string) => Course | undefined, fill: (words: string) => void }} Able
+ * @typedef {{ courseOf: CourseOf, fill: (words: string) => void }} Able
+ * @typedef {(key: string, owner: string) => Course | undefined} CourseOf
+ * @typedef {{ course: string, owner: string }} SharedIn the course that another user shares, and who
  */
 
 /** @type {HTMLElement | null} */
@@ -26,7 +29,7 @@ let steps = {};
 
 /**
  * Have it work. `courseOf(key)` is a course, `fill(words)` the next question; while `isBusy()`, Escape is for the answer.
- * @param {{ courseOf: (key: string) => Course | undefined, fill: (words: string) => void, isBusy: () => boolean }} given
+ * @param {{ courseOf: CourseOf, fill: (words: string) => void, isBusy: () => boolean }} given
  */
 export function reader({ courseOf, fill, isBusy }) {
   const able = { courseOf, fill };
@@ -45,7 +48,8 @@ export function reader({ courseOf, fill, isBusy }) {
   });
   narrow.addEventListener("change", cover);
   return {
-    passage: (/** @type {string} */ id, /** @type {AnswerSource["passages"]} */ others = []) => come(() => showPassage(id, others, able)),
+    /** @param {string} id @param {AnswerSource["passages"]} [others] @param {SharedIn | null} [shared] */
+    passage: (id, others = [], shared = null) => come(() => showPassage(id, others, able, shared)),
     lesson: (/** @type {Course} */ course, /** @type {Lesson | null} */ lesson) => come(() => showLesson(course, lesson, able)),
     close,
   };
@@ -118,15 +122,19 @@ function draw({ course = "", title, where = "", nodes, more = [], named = "", to
 
 // what is shown
 
-/** @param {string} id @param {{ id: string, place: string }[]} others @param {Able} able @returns {Promise<Page>} */
-async function showPassage(id, others, able) {
+/**
+ * @param {string} id @param {{ id: string, place: string }[]} others @param {Able} able @param {SharedIn | null} shared
+ * @returns {Promise<Page>}
+ */
+async function showPassage(id, others, able, shared) {
+  const within = shared ? `&course=${encodeURIComponent(shared.course)}&owner=${encodeURIComponent(shared.owner)}` : "";
   /** @type {Passage} */
-  const passage = await ask(`/api/courses/passage?id=${encodeURIComponent(id)}`), { headings } = passage;
-  const course = able.courseOf(passage.course), lesson = lessonOf(course, passage.lesson, headings[0]);
-  const to = (/** @type {string | undefined} */ other) => (other ? () => showPassage(other, others, able) : undefined);
+  const passage = await ask(`/api/courses/passage?id=${encodeURIComponent(id)}${within}`), { headings } = passage;
+  const course = able.courseOf(passage.course, shared?.owner ?? ""), lesson = lessonOf(course, passage.lesson, headings[0]);
+  const to = (/** @type {string | undefined} */ other) => (other ? () => showPassage(other, others, able, shared) : undefined);
   return {
     course: lesson && course ? course.name : "", title: titleOf(course, lesson) ?? passage.source, where: placeIn(passage.place, headings),
-    nodes: [element("p", { class: "text" }, nodesOf([passage.text])[0]), ...othersOf(others, passage, able)],
+    nodes: [element("p", { class: "text" }, nodesOf([passage.text])[0]), ...othersOf(others, passage, able, shared)],
     named: "passage", to: { before: to(passage.before), after: to(passage.after) },
     more: [...(course ? [whole(course, lesson, id, able), asking(course, lesson, able)] : []), page(passage.url)],
   };
@@ -153,7 +161,8 @@ async function showLesson(course, lesson, able, marked = null) {
  * @param {Course} course @param {Lesson | null | undefined} lesson @returns {Promise<Passage[]>}
  */
 async function passagesOf(course, lesson) {
-  const number = lesson?.number ?? "", path = `/api/courses/lesson?course=${encodeURIComponent(course.key)}&lesson=${number}`;
+  const number = lesson?.number ?? "", owner = course.owner ? `&owner=${encodeURIComponent(course.owner)}` : "";
+  const path = `/api/courses/lesson?course=${encodeURIComponent(course.key)}&lesson=${number}${owner}`;
   /** @type {{ passages: Passage[] }} */
   const { passages } = await ask(path);
   return lesson && number === "" ? passages.filter(({ headings }) => headings[0] === lesson.title) : passages;
@@ -181,13 +190,13 @@ function nothing() {
 
 /**
  * The other passages that were looked at for the same answer, in the same lesson.
- * @param {{ id: string, place: string }[]} others @param {Passage} passage @param {Able} able
+ * @param {{ id: string, place: string }[]} others @param {Passage} passage @param {Able} able @param {SharedIn | null} shared
  */
-function othersOf(others, { id, headings }, able) {
+function othersOf(others, { id, headings }, able, shared) {
   if (others.length < 2) return [];
   const rows = others.map((other) => element("li", {}, element("button", {
     type: "button", class: "quiet small", "aria-current": other.id === id ? "true" : null,
-    onclick: () => come(() => showPassage(other.id, others, able)),
+    onclick: () => come(() => showPassage(other.id, others, able, shared)),
   }, placeIn(other.place, headings) || other.place)));
   return [element("section", { class: "others", "aria-label": "Used for this answer" },
     element("h3", {}, "Used for this answer"), element("ul", { class: "row" }, rows))];
@@ -219,5 +228,9 @@ function page(address) {
 /** @param {Course} course @param {Lesson | null | undefined} lesson @param {Able} able */
 function asking(course, lesson, { fill }) {
   const words = lesson ? aboutLesson(course, lesson) : aboutCourse(course.name);
-  return element("button", { type: "button", class: "quiet small", onclick: () => fill(words) }, "Ask about it");
+  const choose = () => {
+    chooseShared(course);
+    fill(words);
+  };
+  return element("button", { type: "button", class: "quiet small", onclick: choose }, "Ask about it");
 }

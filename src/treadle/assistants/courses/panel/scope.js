@@ -2,10 +2,10 @@
 
 import { element } from "/static/treadle.js";
 
-/** @typedef {{ course: string, document: string }} Scope */
+/** @typedef {{ course: string, document: string, owner: string }} Scope owner: the user who shares the course, if it is another's */
 
 /** @type {Scope} */
-const EVERYTHING = { course: "", document: "" };
+const EVERYTHING = { course: "", document: "", owner: "" };
 const select = element("select", { id: "scope" });
 const node = element("p", { class: "scope small", hidden: true }, element("label", { for: "scope" }, "Answer from"), select);
 let offered = [EVERYTHING];
@@ -19,18 +19,26 @@ export function scoping(composer) {
 /** The scope, as part of a run's context. */
 export function scope() {
   const asked = new URLSearchParams(location.search);
-  return Object.fromEntries(["course", "document"].map((name) => [name, asked.get(name)]).filter(([, value]) => value));
+  return Object.fromEntries(["course", "document", "owner"].map((name) => [name, asked.get(name)]).filter(([, value]) => value));
 }
 
 /** Offer these courses and their documents. A scope that isn't there any more is given up. @param {Course[]} courses */
 export function offerScopes(courses) {
-  const { course = "", document = "" } = scope();
+  const { course = "", document = "", owner = "" } = scope();
   offered = [EVERYTHING, ...courses.flatMap(scopesOf)];
   select.replaceChildren(new Option("All courses"), ...courses.map(optionsOf));
-  const chosen = offered.findIndex((each) => each.course === course && each.document === document);
+  const chosen = offered.findIndex((each) => each.course === course && each.document === document && each.owner === owner);
   select.selectedIndex = Math.max(chosen, 0);
   if (chosen < 0) remember(EVERYTHING);
   node.hidden = !courses.length;
+}
+
+/** Ask about a course that another user shares: it isn't among all courses. @param {Pick<Course, "key" | "owner">} course */
+export function chooseShared({ key, owner }) {
+  const chosen = owner ? offered.findIndex((each) => each.course === key && each.owner === owner) : -1;
+  if (chosen < 0) return;
+  select.selectedIndex = chosen;
+  remember(offered[chosen]);
 }
 
 /** What a document is called, within its course. @param {string} source @param {Pick<Course, "key">} given */
@@ -39,14 +47,15 @@ export function documentName(source, { key }) {
 }
 
 /** @param {Course} course */
-function scopesOf({ key, sources }) {
-  return [{ course: key, document: "" }, ...(sources.length > 1 ? sources.map((source) => ({ course: key, document: source })) : [])];
+function scopesOf({ key, sources, owner = "" }) {
+  const documents = sources.length > 1 ? sources : [];
+  return ["", ...documents].map((document) => ({ course: key, document, owner }));
 }
 
 /** A course that has several documents is a group: all of it, then each of them. @param {Course} course */
 function optionsOf(course) {
-  const { name, sources } = course;
-  if (sources.length < 2) return new Option(name);
+  const { name, sources, owner } = course;
+  if (sources.length < 2) return new Option(owner ? `${name} (shared by ${owner})` : name);
   return element("optgroup", { label: name }, new Option(`${name}: all of it`),
     sources.map((source) => new Option(`${name}: ${documentName(source, course)}`)));
 }

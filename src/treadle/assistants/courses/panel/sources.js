@@ -3,7 +3,17 @@
 import { element } from "/static/treadle.js";
 import { outward } from "./links.js";
 
-/** @typedef {{ open: (id: string, others: { id: string, place: string }[]) => void, reveal: (course: string) => void }} Does */
+/**
+ * @typedef {{ course: string, owner: string }} SharedIn the course that another user shares, and who
+ * @typedef {(id: string, others: AnswerSource["passages"], shared: SharedIn | null) => void} Open
+ * @typedef {{ open: Open, reveal: (course: string) => void }} Does
+ */
+
+/** The course that the passages of a source are from, if another user shares it. @param {AnswerSource} source @returns {SharedIn | null} */
+export function sharedIn({ course, passages }) {
+  const owner = passages[0]?.owner;
+  return owner ? { course, owner } : null;
+}
 
 /**
  * The nodes. `open(id, others)` has a passage read, `reveal(course)` shows a course in the list.
@@ -17,10 +27,11 @@ export function sourcesOf(sources, does) {
 
 /**
  * A lesson opens at the first of its passages that were looked at; a course whose outline was has none.
- * @param {AnswerSource} answerSource @param {Does} does
+ * @param {AnswerSource} source @param {Does} does
  */
-function sourceOf({ text, url, course, passages }, { open, reveal }) {
-  const show = () => (passages.length ? open(passages[0].id, passages) : reveal(course));
+function sourceOf(source, { open, reveal }) {
+  const { text, url, course, passages } = source;
+  const show = () => (passages.length ? open(passages[0].id, passages, sharedIn(source)) : reveal(course));
   return [
     element("button", { type: "button", class: "chip", onclick: show }, text),
     outward(url, "↗", `Open ${text}`),

@@ -56,11 +56,12 @@ async function* worded(events) {
 async function show(id, isNew = false) {
   const mine = ++loads;
   const [sessions, state] = await Promise.all([ask(`/projects/${encodeURIComponent(id)}/chat-sessions`), loadState(id)]);
-  const chosen = sessions[0] ?? await ask("/chat-sessions", { project_id: id, title: "Main Chat" });
+  const isReader = !state.project.can_edit;  // what they ask isn't stored with the project
+  const chosen = isReader ? null : sessions[0] ?? await ask("/chat-sessions", { project_id: id, title: "Main Chat" });
   /** @type {{ runs: RunInfo[] }} */
   const { runs: open } = await ask("/api/runs?assistant=guidance&status=open");  // before the messages: it may end in between
   /** @type {SessionMessage[]} */
-  const messages = await ask(`/chat-sessions/${encodeURIComponent(chosen.id)}/messages`);
+  const messages = chosen ? await ask(`/chat-sessions/${encodeURIComponent(chosen.id)}/messages`) : [];
   const current = open.map(({ run_id }) => run_id).find((id) => messages.some((message) => runOf(message) === id));
   if (mine !== loads) return;
   letGo();
@@ -70,6 +71,8 @@ async function show(id, isNew = false) {
   chip.show(state.project.title);
   drawState(state, refresh);
   byId("state").hidden = byId("chat").hidden = false;
+  byId("read-only").hidden = !isReader;
+  byId("read-only").textContent = isReader ? `${state.project.owner} shares this project with you to read.` : "";
   talk.recall(turnsOf(messages.filter((message) => !current || runOf(message) !== current)));
   if (current) talk.join(current, (abort) => worded(eventsOf(current)(abort)));
 }
@@ -163,5 +166,5 @@ const came = question();
 loadQuestions();
 await careful(start);
 const given = handedOver();
-if (given && session) talk.ask(given);
-else if (given || (came && session)) talk.fill(given || came);
+if (given && project) talk.ask(given);
+else if (given || (came && project)) talk.fill(given || came);

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.database import StoreMixin, in_any_store
 from treadle.assistants.guidance.store.errors import ItemNotFound
 from treadle.assistants.guidance.store.rows import load_project_row, load_row, load_rows, row_to_value
 from treadle.assistants.guidance.store.runs import RUN
@@ -20,7 +20,7 @@ CANDIDATE = "candidate"
 class CandidatesMixin(StoreMixin):
     """Create, score, list and get candidates."""
 
-    @run_to_completion
+    @in_any_store
     async def create_candidate(
         self, user: str, candidate: Candidate, why: Provenance | None = None, *, candidate_id: str = ""
     ) -> Candidate:
@@ -40,7 +40,7 @@ class CandidatesMixin(StoreMixin):
                 await change.account(replace(why, reference_ids=(*why.reference_ids, fresh.id)), CANDIDATE)
             return replace(fresh, project_id=change.project_id)
 
-    @run_to_completion
+    @in_any_store
     async def update_candidate(
         self, user: str, candidate_id: str, why: Provenance, *, scores: dict[str, Any], status: CandidateStatus
     ) -> Candidate:
@@ -51,7 +51,7 @@ class CandidatesMixin(StoreMixin):
             await change.account(replace(why, reference_ids=(*why.reference_ids, candidate_id)), CANDIDATE)
             return candidate
 
-    @run_to_completion
+    @in_any_store
     async def list_candidates(self, user: str, run_id: str) -> list[Candidate]:
         """Return the candidates of a run, in order."""
         async with self._database.reading() as connection:
@@ -59,7 +59,7 @@ class CandidatesMixin(StoreMixin):
             rows = await load_rows(connection, candidates, candidates.c.run_id == run_id)
             return [row_to_value(row, Candidate) for row in rows]
 
-    @run_to_completion
+    @in_any_store
     async def list_project_candidates(self, user: str, project_id: str) -> list[Candidate]:
         """Return the candidates of all runs of a project, in order."""
         async with self._database.reading() as connection:
@@ -67,7 +67,7 @@ class CandidatesMixin(StoreMixin):
             rows = await load_rows(connection, candidates, candidates.c.project_id == project_id)
             return [row_to_value(row, Candidate) for row in rows]
 
-    @run_to_completion
+    @in_any_store
     async def get_candidate(self, user: str, candidate_id: str) -> Candidate:
         """Return a candidate; raises `ItemNotFound`."""
         async with self._database.reading() as connection:

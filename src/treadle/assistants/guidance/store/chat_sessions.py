@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import delete
 
-from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.database import StoreMixin, in_any_store, run_to_completion
 from treadle.assistants.guidance.store.rows import load_project_row, load_row, load_rows, row_to_value
 from treadle.assistants.guidance.store.tables import candidates, chat_sessions, messages, runs
 from treadle.assistants.guidance.store.transaction import ProjectTransaction, project_transaction, row_transaction
@@ -19,7 +19,7 @@ SESSION, MESSAGE = "chat session", "message"
 class ChatSessionsMixin(StoreMixin):
     """Create, list, get and update chat sessions; append and read messages."""
 
-    @run_to_completion
+    @in_any_store
     async def create_chat_session(
         self,
         user: str,
@@ -37,7 +37,7 @@ class ChatSessionsMixin(StoreMixin):
             await change.add(chat_sessions, session)
         return session
 
-    @run_to_completion
+    @in_any_store
     async def list_chat_sessions(self, user: str, project_id: str) -> list[ChatSession]:
         """Return the chat sessions of a project, in order."""
         async with self._database.reading() as connection:
@@ -45,13 +45,13 @@ class ChatSessionsMixin(StoreMixin):
             rows = await load_rows(connection, chat_sessions, chat_sessions.c.project_id == project_id)
             return [row_to_value(row, ChatSession) for row in rows]
 
-    @run_to_completion
+    @in_any_store
     async def get_chat_session(self, user: str, session_id: str) -> ChatSession:
         """Return a chat session; raises `ItemNotFound`."""
         async with self._database.reading() as connection:
             return row_to_value(await load_row(connection, user, chat_sessions, session_id, SESSION), ChatSession)
 
-    @run_to_completion
+    @in_any_store
     async def update_chat_session(
         self, user: str, session_id: str, *, title: str | None = None, mode: SessionMode | None = None
     ) -> ChatSession:
@@ -62,7 +62,7 @@ class ChatSessionsMixin(StoreMixin):
             await change.set(chat_sessions, session_id, title=session.title, mode=session.mode)
             return session
 
-    @run_to_completion
+    @in_any_store
     async def add_message(
         self,
         user: str,
@@ -81,7 +81,7 @@ class ChatSessionsMixin(StoreMixin):
             await change.add(messages, message)
             return replace(message, project_id=change.project_id)
 
-    @run_to_completion
+    @in_any_store
     async def list_messages(
         self, user: str, session_id: str, last: int | None = None, *, role: Role | None = None
     ) -> list[ChatMessage]:
@@ -92,13 +92,13 @@ class ChatSessionsMixin(StoreMixin):
             rows = await load_rows(connection, messages, *conditions, last=last)
             return [row_to_value(row, ChatMessage) for row in rows]
 
-    @run_to_completion
+    @in_any_store
     async def get_message(self, user: str, message_id: str) -> ChatMessage:
         """Return a message; raises `ItemNotFound`."""
         async with self._database.reading() as connection:
             return row_to_value(await load_row(connection, user, messages, message_id, MESSAGE), ChatMessage)
 
-    @run_to_completion
+    @in_any_store
     async def update_message_metadata(self, user: str, message_id: str, changes: dict[str, Any]) -> ChatMessage:
         """Set some keys of a message's metadata; the others stay, including those set concurrently."""
         async with row_transaction(self._database, user, messages, message_id, MESSAGE) as (change, row):

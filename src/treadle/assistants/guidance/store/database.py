@@ -7,11 +7,11 @@ block each other. Database errors are raised as `StoreError`.
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, assert_never
+from typing import Any, Concatenate, ParamSpec, TypeVar, assert_never, cast
 
 import msgspec
 from sqlalchemy import URL, Connection, event, make_url
@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from treadle.assistant import purge_sqlite, write_ahead
 from treadle.assistants.guidance.store.addresses import PostgresServer, SqliteFile
-from treadle.assistants.guidance.store.errors import StoreError
+from treadle.assistants.guidance.store.errors import ItemNotFound, ProjectNotFound, StoreError
 from treadle.errors import SettingsError
 
 Given = ParamSpec("Given")
@@ -215,7 +215,43 @@ def _to_json(value: Any) -> str:
 
 
 class StoreMixin:
-    """Base class of the store's mixins."""
+    """Base class of the store's mixins.
 
-    def __init__(self, database: ProjectDatabase) -> None:
+    `shared` returns the stores in which other users share projects with this one, each with the name to use it by.
+    """
+
+    def __init__(self, database: ProjectDatabase, shared: "LoadShared | None" = None) -> None:
         self._database = database
+        self._load_shared = shared
+
+    async def shared_stores(self) -> "Sequence[tuple[StoreMixin, str]]":
+        """Return the stores of other users who share projects with this one, as of now."""
+        return () if self._load_shared is None else await self._load_shared()
+
+
+LoadShared = Callable[[], Awaitable[Sequence[tuple[StoreMixin, str]]]]
+Mixin = TypeVar("Mixin", bound=StoreMixin)
+UserMethod = Callable[Concatenate[Mixin, str, Given], Coroutine[Any, Any, Back]]
+
+
+def in_any_store(method: UserMethod[Mixin, Given, Back]) -> UserMethod[Mixin, Given, Back]:
+    """Run a method to completion. What isn't among the user's own is looked for in what others share with them.
+
+    A method that raises `ItemNotFound` has changed nothing.
+    """
+    complete = run_to_completion(method)
+
+    @wraps(method)
+    async def run(self: Mixin, user: str, /, *args: Given.args, **kwargs: Given.kwargs) -> Back:
+        try:
+            return await complete(self, user, *args, **kwargs)
+        except ItemNotFound as error:
+            missing = error
+        for store, grantee in await self.shared_stores():
+            try:
+                return await complete(cast("Mixin", store), grantee, *args, **kwargs)
+            except ItemNotFound as error:
+                missing = missing if isinstance(error, ProjectNotFound) else error
+        raise missing
+
+    return run

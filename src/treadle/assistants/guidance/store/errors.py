@@ -5,6 +5,7 @@ StoreError                the database can't be used
 ├── ItemNotFound          nothing of that id, or nothing that this user may see
 │   └── ProjectNotFound
 ├── NotProjectOwner       only the owner of a project may do this
+├── ReadOnlyProject       a project that is shared with this user to read
 └── VersionConflict       another user changed it first; `current` is the stored value
 """
 
@@ -34,6 +35,10 @@ class ProjectNotFound(ItemNotFound):
 
 class NotProjectOwner(StoreError):
     """Only the owner of a project may do this."""
+
+
+class ReadOnlyProject(StoreError):
+    """A project that its owner shares with this user to read, not to change."""
 
 
 class VersionConflict(StoreError):

@@ -13,7 +13,7 @@ from sqlalchemy import Table, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from treadle.assistants.guidance.store import tables
-from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.database import StoreMixin, in_any_store, run_to_completion
 from treadle.assistants.guidance.store.errors import InvalidValue
 from treadle.assistants.guidance.store.models import load_model
 from treadle.assistants.guidance.store.projects import load_project
@@ -58,7 +58,7 @@ def with_new_ids(bundle: ProjectBundle, owner: str) -> ProjectBundle:
     _check_references(bundle)
     return replace(
         bundle,
-        project=replace(_renew_item(bundle.project, names), owner=owner, members=()),
+        project=replace(_renew_item(bundle.project, names), owner=owner, members=(), can_edit=True),
         chat_sessions=tuple(_renew_item(each, names) for each in bundle.chat_sessions),
         messages=tuple(_renew_item(each, names) for each in bundle.messages),
         runs=tuple(_renew_item(each, names) for each in bundle.runs),
@@ -133,7 +133,7 @@ Value = TypeVar("Value", bound=Struct)
 class ExportsMixin(StoreMixin):
     """Export and import projects."""
 
-    @run_to_completion
+    @in_any_store
     async def export_project(self, user: str, project_id: str) -> dict[str, Any]:
         """Return everything in a project, as a consistent snapshot in plain JSON values. Its owner and members are left out."""
         async with self._database.reading() as connection:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sqlalchemy import Table, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.database import StoreMixin, in_any_store
 from treadle.assistants.guidance.store.errors import VersionConflict
 from treadle.assistants.guidance.store.rows import load_project_row, row_to_value, value_to_row
 from treadle.assistants.guidance.store.tables import problem_specs, world_models
@@ -43,14 +43,14 @@ async def put_model(change: ProjectTransaction, table: Table, wanted: Model, exp
 class ProblemSpecMixin(StoreMixin):
     """Get and put the problem spec."""
 
-    @run_to_completion
+    @in_any_store
     async def get_problem_spec(self, user: str, project_id: str) -> ProblemSpec | None:
         """Return the problem spec of a project; None if it has none yet."""
         async with self._database.reading() as connection:
             await load_project_row(connection, user, project_id)
             return await load_model(connection, problem_specs, ProblemSpec, project_id)
 
-    @run_to_completion
+    @in_any_store
     async def put_problem_spec(
         self, user: str, project_id: str, spec: ProblemSpec, *, expected: int, why: Provenance
     ) -> ProblemSpec:
@@ -62,14 +62,14 @@ class ProblemSpecMixin(StoreMixin):
 class WorldModelMixin(StoreMixin):
     """Get and put the world model."""
 
-    @run_to_completion
+    @in_any_store
     async def get_world_model(self, user: str, project_id: str) -> WorldModel | None:
         """Return the world model of a project; None if it has none yet."""
         async with self._database.reading() as connection:
             await load_project_row(connection, user, project_id)
             return await load_model(connection, world_models, WorldModel, project_id)
 
-    @run_to_completion
+    @in_any_store
     async def put_world_model(self, user: str, project_id: str, world: WorldModel, *, expected: int, why: Provenance) -> WorldModel:
         """Replace the version that was seen (0: there was none); raises `VersionConflict` with the stored model."""
         async with project_transaction(self._database, user, project_id) as change:

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from sqlalchemy import RowMapping, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.database import StoreMixin, in_any_store, run_to_completion
 from treadle.assistants.guidance.store.errors import NotProjectOwner, VersionConflict
-from treadle.assistants.guidance.store.rows import is_visible_to, load_project_row, row_to_value, value_to_row
+from treadle.assistants.guidance.store.rows import Grantee, is_visible_to, load_project_row, row_to_value, value_to_row
 from treadle.assistants.guidance.store.tables import members, projects
 from treadle.assistants.guidance.store.transaction import ProjectTransaction, project_transaction
 from treadle.assistants.guidance.store.validation import check_name, validate_value
@@ -28,21 +28,29 @@ class ProjectsMixin(StoreMixin):
             await connection.execute(insert(projects).values(value_to_row(project, projects) | {"counter": 0}))
         return project
 
-    @run_to_completion
     async def list_projects(self, user: str) -> list[Project]:
-        """Return the projects this user may see, the last changed first."""
+        """Return the projects this user may see, their own and shared ones, the last changed first."""
+        found = await self._list_projects(user)
+        for store, grantee in await self.shared_stores():
+            assert isinstance(store, ProjectsMixin)
+            known = {each.id for each in found}
+            found += [each for each in await store._list_projects(grantee) if each.id not in known]
+        return sorted(found, key=lambda each: (-each.updated_at.timestamp(), each.id))
+
+    @run_to_completion
+    async def _list_projects(self, user: str) -> list[Project]:
         async with self._database.reading() as connection:
             query = select(projects).where(is_visible_to(user)).order_by(projects.c.updated_at.desc(), projects.c.id)
             rows = (await connection.execute(query)).mappings().all()
-            return await _add_members(connection, rows)
+            return [_with_access(each, user) for each in await _add_members(connection, rows)]
 
-    @run_to_completion
+    @in_any_store
     async def get_project(self, user: str, project_id: str) -> Project:
         """Return a project; raises `ProjectNotFound`."""
         async with self._database.reading() as connection:
-            return await load_project(connection, await load_project_row(connection, user, project_id))
+            return _with_access(await load_project(connection, await load_project_row(connection, user, project_id)), user)
 
-    @run_to_completion
+    @in_any_store
     async def update_project(
         self,
         user: str,
@@ -64,7 +72,7 @@ class ProjectsMixin(StoreMixin):
             await change.account(why or Provenance("updated"), "project", wanted.version)
             return replace(wanted, updated_at=change.moment)
 
-    @run_to_completion
+    @in_any_store
     async def share_project(self, user: str, project_id: str, *others: str) -> Project:
         """Let other users see and change a project; only its owner can."""
         for other in others:
@@ -77,7 +85,7 @@ class ProjectsMixin(StoreMixin):
                 await change.connection.execute(insert(members), rows)
             return replace(await load_project(change.connection, change.project), updated_at=change.moment)
 
-    @run_to_completion
+    @in_any_store
     async def unshare_project(self, user: str, project_id: str, *others: str) -> Project:
         """Stop sharing a project with other users; only its owner can."""
         async with project_transaction(self._database, user, project_id) as change:
@@ -86,7 +94,7 @@ class ProjectsMixin(StoreMixin):
             await change.connection.execute(gone)
             return replace(await load_project(change.connection, change.project), updated_at=change.moment)
 
-    @run_to_completion
+    @in_any_store
     async def delete_project(self, user: str, project_id: str) -> None:
         """Delete a project and everything in it; only its owner can."""
         async with project_transaction(self._database, user, project_id) as change:
@@ -98,6 +106,10 @@ class ProjectsMixin(StoreMixin):
 async def load_project(connection: AsyncConnection, row: RowMapping) -> Project:
     """Return a project from its row, with its members."""
     return (await _add_members(connection, [row]))[0]
+
+
+def _with_access(project: Project, user: str) -> Project:
+    return replace(project, can_edit=user.access[project.id]) if isinstance(user, Grantee) else project
 
 
 def _apply_update(current: Project, title: str | None, description: str | None) -> Project:

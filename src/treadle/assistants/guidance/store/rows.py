@@ -1,12 +1,12 @@
 """Conversion between rows and values, and which rows a user may see. What they mean is up to each concept's module."""
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
-from sqlalchemy import ColumnElement, RowMapping, Table, exists, false, or_, select
+from sqlalchemy import ColumnElement, RowMapping, Table, and_, exists, false, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from treadle.assistants.guidance.store.errors import ItemNotFound, ProjectNotFound
@@ -14,6 +14,20 @@ from treadle.assistants.guidance.store.tables import members, projects
 from treadle.assistants.guidance.store.validation import is_storable_text
 
 Value = TypeVar("Value", bound=Struct)
+
+
+class Grantee(str):
+    """The name of a user, with the projects that one owner shares with them: `access` says of each whether they may change it."""
+
+    __slots__ = ("access", "owner")
+    owner: str
+    access: Mapping[str, bool]
+
+    def __new__(cls, name: str, owner: str, access: Mapping[str, bool]) -> Self:
+        """Create it."""
+        self = super().__new__(cls, name)
+        self.owner, self.access = owner, access
+        return self
 
 
 def row_to_value(row: RowMapping, kind: type[Value], **more: Any) -> Value:
@@ -28,7 +42,9 @@ def value_to_row(value: Struct, table: Table) -> dict[str, Any]:
 
 
 def is_visible_to(user: str) -> ColumnElement[bool]:
-    """Return the condition for projects that a user may see: their own, and those they are a member of."""
+    """Return the condition for projects that a user may see: their own, and those they are a member of; or those of a grantee."""
+    if isinstance(user, Grantee):
+        return and_(projects.c.owner == user.owner, projects.c.id.in_([*user.access]))
     if not is_storable_text(user):
         return false()
     shared = exists().where(members.c.project_id == projects.c.id, members.c.member == user)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.database import StoreMixin, in_any_store
 from treadle.assistants.guidance.store.errors import InvalidValue
 from treadle.assistants.guidance.store.rows import load_project_row, load_row, load_rows, row_to_value, value_to_row
 from treadle.assistants.guidance.store.tables import chat_sessions, messages, runs
@@ -22,7 +22,7 @@ NEXT_STATUSES: dict[RunStatus, tuple[RunStatus, ...]] = {"created": ("running", 
 class RunsMixin(StoreMixin):
     """Create, list, get and update runs."""
 
-    @run_to_completion
+    @in_any_store
     async def create_run(self, user: str, run: Run, *, run_id: str = "") -> Run:
         """Create a run of `run.project_id`, in status created.
 
@@ -38,7 +38,7 @@ class RunsMixin(StoreMixin):
             await change.add(runs, fresh)
         return fresh
 
-    @run_to_completion
+    @in_any_store
     async def list_runs(self, user: str, project_id: str, last: int | None = None) -> list[Run]:
         """Return the runs of a project, in order: the last few, or all."""
         async with self._database.reading() as connection:
@@ -46,13 +46,13 @@ class RunsMixin(StoreMixin):
             rows = await load_rows(connection, runs, runs.c.project_id == project_id, last=last)
             return [row_to_value(row, Run) for row in rows]
 
-    @run_to_completion
+    @in_any_store
     async def get_run(self, user: str, run_id: str) -> Run:
         """Return a run; raises `ItemNotFound`."""
         async with self._database.reading() as connection:
             return row_to_value(await load_row(connection, user, runs, run_id, RUN), Run)
 
-    @run_to_completion
+    @in_any_store
     async def update_run(
         self,
         user: str,

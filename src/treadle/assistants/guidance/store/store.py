@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from treadle.assistants.guidance.store.candidates import CandidatesMixin
 from treadle.assistants.guidance.store.chat_sessions import ChatSessionsMixin
-from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.database import LoadShared, StoreMixin, in_any_store
 from treadle.assistants.guidance.store.exports import ExportsMixin
 from treadle.assistants.guidance.store.models import ProblemSpecMixin, WorldModelMixin
 from treadle.assistants.guidance.store.projects import ProjectsMixin
@@ -27,7 +27,7 @@ ISSUE = "issue"
 class IssuesMixin(StoreMixin):
     """Create, list, get and resolve issues."""
 
-    @run_to_completion
+    @in_any_store
     async def create_issue(self, user: str, issue: ProjectIssue, *, issue_id: str = "") -> ProjectIssue:
         """Create an open issue of `issue.project_id`; with an id given by the caller, once."""
         fresh = replace(issue, id=issue_id or new_id(), resolution_status="open", resolution_note="", resolved_at=None)
@@ -40,7 +40,7 @@ class IssuesMixin(StoreMixin):
             await change.add(issues, fresh)
         return fresh
 
-    @run_to_completion
+    @in_any_store
     async def list_issues(self, user: str, project_id: str, status: ResolutionStatus | None = None) -> list[ProjectIssue]:
         """Return the issues of a project, in order; those of one status, or all."""
         async with self._database.reading() as connection:
@@ -48,13 +48,13 @@ class IssuesMixin(StoreMixin):
             conditions = [issues.c.project_id == project_id, *([] if status is None else [issues.c.resolution_status == status])]
             return [row_to_value(row, ProjectIssue) for row in await load_rows(connection, issues, *conditions)]
 
-    @run_to_completion
+    @in_any_store
     async def get_issue(self, user: str, issue_id: str) -> ProjectIssue:
         """Return an issue; raises `ItemNotFound`."""
         async with self._database.reading() as connection:
             return row_to_value(await load_row(connection, user, issues, issue_id, ISSUE), ProjectIssue)
 
-    @run_to_completion
+    @in_any_store
     async def resolve_issue(self, user: str, issue_id: str, status: ResolutionStatus = "resolved", note: str = "") -> ProjectIssue:
         """Set the resolution of an issue; `open` reopens it."""
         async with row_transaction(self._database, user, issues, issue_id, ISSUE) as (change, row):
@@ -69,7 +69,7 @@ class IssuesMixin(StoreMixin):
 class ProvenanceMixin(StoreMixin):
     """Read the provenance of a project, and add to it."""
 
-    @run_to_completion
+    @in_any_store
     async def list_provenance(
         self, user: str, project_id: str, last: int | None = None, *, subject: str | None = None
     ) -> list[Provenance]:
@@ -80,7 +80,7 @@ class ProvenanceMixin(StoreMixin):
             rows = await load_rows(connection, provenance, provenance.c.project_id == project_id, *about, last=last)
             return [row_to_value(row, Provenance) for row in rows]
 
-    @run_to_completion
+    @in_any_store
     async def add_provenance(self, user: str, project_id: str, why: Provenance) -> Provenance:
         """Store the provenance of something that the store doesn't know of itself, such as a recommendation."""
         async with project_transaction(self._database, user, project_id) as change:
@@ -99,6 +99,10 @@ class Store(
     ExportsMixin,
 ):
     """The project store. Belongs to the event loop it was opened in; close it, or use it in an `async with`."""
+
+    def with_shared(self, shared: LoadShared) -> Self:
+        """Return this store with the projects that others share with its user."""
+        return type(self)(self._database, shared)
 
     async def close(self) -> None:
         """Close the database."""

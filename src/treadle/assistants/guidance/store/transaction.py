@@ -10,8 +10,8 @@ from sqlalchemy import RowMapping, Table, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from treadle.assistants.guidance.store.database import ProjectDatabase
-from treadle.assistants.guidance.store.errors import InvalidValue, ItemNotFound
-from treadle.assistants.guidance.store.rows import load_project_row, load_row, value_to_row
+from treadle.assistants.guidance.store.errors import InvalidValue, ItemNotFound, ReadOnlyProject
+from treadle.assistants.guidance.store.rows import Grantee, load_project_row, load_row, value_to_row
 from treadle.assistants.guidance.store.tables import projects, provenance
 from treadle.assistants.guidance.store.validation import is_storable_text, validate_value
 from treadle.assistants.guidance.store.values import Provenance, new_id, utc_now
@@ -22,7 +22,7 @@ class ProjectTransaction:
 
     def __init__(self, connection: AsyncConnection, user: str, project: RowMapping) -> None:
         self.connection = connection
-        self.user = user
+        self.user = str(user)
         self.project = project
         self.project_id: str = project["id"]
         self.counter: int = project["counter"]
@@ -81,6 +81,8 @@ async def row_transaction(
 @asynccontextmanager
 async def _open_transaction(connection: AsyncConnection, user: str, project_id: str) -> AsyncGenerator[ProjectTransaction]:
     change = ProjectTransaction(connection, user, await load_project_row(connection, user, project_id, lock=True))
+    if isinstance(user, Grantee) and not user.access[project_id]:
+        raise ReadOnlyProject(f"{user.owner} shares this project with you to read; ask them to let you change it.")
     yield change
     kept = {"counter": change.counter, "updated_at": change.moment}
     await connection.execute(update(projects).where(projects.c.id == project_id).values(kept))

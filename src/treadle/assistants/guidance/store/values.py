@@ -58,6 +58,7 @@ class Project(Struct, frozen=True):
     version: Count = 1  # of title and description
     created_at: Timestamp = field(default_factory=utc_now)
     updated_at: Timestamp = field(default_factory=utc_now)  # when anything of the project changed
+    can_edit: bool = True  # whether the user that it was read for may change it
 
     def __post_init__(self) -> None:
         check_name("title of a project", self.title)
