@@ -205,6 +205,11 @@ class History(Sequence[Message]):
         self._shared.retold[form] = (self._length, told)
         return told
 
+    @property
+    def first(self) -> Message | None:
+        """The first message; None where there is none."""
+        return self._shared.messages[0] if self._length else None
+
     def __len__(self) -> int:
         return self._length
 

@@ -95,7 +95,7 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
 
 
 def _report_changed_prefix(run: LiveRun, listener: "Listener") -> None:
-    prefix = (run.setup, run.instructions, run.catalog, run.offered, run.state.history[0] if run.state.history else None)
+    prefix = (run.setup, run.instructions, run.catalog, run.offered, run.state.history.first)
     if prefix == run.checked_prefix:  # the same objects as before, nearly always
         return
     run.checked_prefix = prefix

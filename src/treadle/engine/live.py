@@ -252,20 +252,21 @@ class LiveRun(JournaledRun):
         wait: WaitWithin | None = None,
     ) -> RunContext[Any]:
         """Return the context of a tool call."""
+        caller, state = self.caller, self.state
         return RunContext(
-            deps=self.caller.deps,
+            deps=caller.deps,
             run_id=self.id,
             call_id=call.id,
             tool_name=call.name,
-            user=self.caller.user,
+            user=caller.user,
             key=key,
             seal=seal,
             attempt=attempt,
-            tainted=self.state.tainted,
-            credentials=self.caller.credentials,
-            usage=self.state.usage,
-            history=self.state.history,
-            parts=self.state.parts,
+            tainted=state.tainted,
+            credentials=caller.credentials,
+            usage=state.usage,
+            history=state.history,
+            parts=state.parts,
             call=within,
             progress=progress,
             wait=wait,
@@ -274,12 +275,12 @@ class LiveRun(JournaledRun):
 
     def fresh_id(self, proposed: str) -> str:
         """Return a call id that no other call of this run has or will have, the model's own where possible."""
-        number = len(self.call_ids)
-        call_id = proposed if _PLAIN_ID.fullmatch(proposed) else ""
-        while not call_id or call_id in self.call_ids:
-            number += 1
-            call_id = f"call_{number}"
-        self.call_ids.add(call_id)
+        given, call_id = self.call_ids, proposed
+        if proposed in given or not _PLAIN_ID.fullmatch(proposed):
+            number = len(given) + 1
+            while (call_id := f"call_{number}") in given:
+                number += 1
+        given.add(call_id)
         return call_id
 
     @property

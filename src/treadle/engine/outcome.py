@@ -27,6 +27,7 @@ from treadle.guard.log_filter import log
 from treadle.loop.retry import call_retry_policy
 from treadle.tools.text import to_data, to_text
 
+_NO_USAGE = Usage()
 GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
 
@@ -209,7 +210,7 @@ async def _limit_size(
     untrusted: bool = False,
 ) -> CallOutcome:
     """Return the result. One too large for a conversation is shortened and stored elsewhere; then it has no data."""
-    text, data, kept, usage = content.text, content.data, "", Usage()
+    text, data, kept, usage = content.text, content.data, "", _NO_USAGE
     if not whole:
         if len(text) > run.setup.result_limit:
             text, kept, usage = await store_large_result(run, call, text)
@@ -218,7 +219,7 @@ async def _limit_size(
             data = None
     untrusted = untrusted or content.untrusted or tool.trust == "untrusted"
     result = Result(call.id, call.name, text, None, untrusted, content.structured, content.media, data, about=content.about)
-    return CallOutcome(result, cached=reused, kept=kept, usage=usage)
+    return CallOutcome(result, reused, usage, kept)
 
 
 def problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, *, may_retry: bool = False) -> CallOutcome:

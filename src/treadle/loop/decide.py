@@ -192,7 +192,7 @@ def decide_open_reply(state: RunState) -> Judge | CallTools | None:
 def _decide_calls(state: RunState) -> Step:
     """Settle what had begun in another process before anything else begins: what comes after it may need it."""
     begin = decide_open_reply(state)
-    if isinstance(begin, Judge):
+    if isinstance(begin, Judge) or (begin is not None and len(begin.calls) == len(state.calls)):
         return begin
     interrupted = tuple([call for call in state.calls if call.interrupted])
     if begin is not None and any(call.unclear for call in state.calls):

@@ -145,7 +145,16 @@ def select_prefix(history: History, window: int) -> Prefix | None:
 
 def is_compacted(history: History) -> bool:
     """Return whether a summary stands for the beginning of a history."""
-    return len(history) > 0 and any(isinstance(part, Summary) for part in history[0].parts)
+    return find_summary(history) is not None
+
+
+def find_summary(history: History) -> Summary | None:
+    """Return the summary that stands for the beginning of a history, if there is one."""
+    if (first := history.first) is not None:
+        for part in first.parts:
+            if isinstance(part, Summary):
+                return part
+    return None
 
 
 def compact_history(history: History, messages: int, summary: Summary) -> History:
