@@ -68,7 +68,7 @@ def judge_call(call: Call, bench: JudgeContext, state: RunState, at: float, mend
     if times >= limits.refuse_at:
         reason = f"Not run: this is the {_ordinal(times)} time for the same call, and it always brings the same. Do something else."
         return Judged(call=call, verdict=Deny("repeats", reason, "repeat"), mended=mended, at=at)
-    futile = _futile_calls(state, tool)
+    futile = _futile_calls(state, tool) if state.trail.streaks else 0
     if futile >= 2 * limits.futile_at:
         reason = f"Not run: the last {futile} calls of {call.name} all brought the same. Other arguments don't help."
         return Judged(call=call, verdict=Deny("repeats", reason, "repeat"), mended=mended, at=at)

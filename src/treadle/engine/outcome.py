@@ -120,11 +120,14 @@ async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunCo
 
 async def value_to_outcome(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> CallOutcome:
     """Convert a tool's value to its result: the text for the model, and the data for code."""
-    if isinstance(value, Transfer):
+    if isinstance(value, str):
+        content = ToolContent(to_text(value))
+    elif isinstance(value, Transfer):
         return _transfer_outcome(run, call, value)
-    if isinstance(value, NestedResult):
+    elif isinstance(value, NestedResult):
         return await _nested_outcome(run, tool, call, value, whole=whole)
-    content = ToolContent(to_text(value)) if isinstance(value, str) else await store_value(value, run.services.blobs)
+    else:
+        content = await store_value(value, run.services.blobs)
     return await _limit_size(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
 
 
@@ -148,9 +151,11 @@ async def _nested_outcome(run: LiveRun, tool: Tool, call: Call, value: NestedRes
 
 def _redact(run: LiveRun, content: ToolContent) -> ToolContent:
     """Return the content without secrets; the name of an image could contain one too."""
-    text = run.redactor.text(content.text)
-    data = None if content.data is None else run.redactor.value(content.data)
-    named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media]) if content.media else ()
+    redactor, data = run.redactor, content.data
+    text = redactor.text(content.text)
+    if data is not None:
+        data = redactor.value(data)
+    named = tuple([replace(media, name=redactor.text(media.name)) for media in content.media]) if content.media else ()
     if text is content.text and data is content.data and not named:
         return content
     return replace(content, text=text, media=named, data=data)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from treadle.core.calls import Allow, Call, Deny, Result, WaitRequest
+from treadle.core.calls import Allow, Call, Deny, ProblemKind, Result, WaitRequest
 from treadle.core.context import RunContext
 from treadle.core.entries import Called, Judged, Started
 from treadle.core.errors import ToolProblem
@@ -74,7 +74,9 @@ def start_early(run: LiveRun) -> None:
 
 async def call_tools(run: LiveRun, calls: Sequence[CallState]) -> bool:
     """Run calls and wait for all in flight. Returns False where all that is left waits for a person."""
-    todo = [call for call in calls if call.id not in run.flying and call.id not in run.suspended]
+    todo = calls
+    if run.flying or run.suspended:
+        todo = [call for call in calls if call.id not in run.flying and call.id not in run.suspended]
     if not todo and not run.flying:
         return False
     if len(todo) == 1 and not run.flying:  # no need of a task for one call alone
@@ -133,10 +135,14 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
     """Run one call, from its start to its result."""
     assert state.call is not None  # only calls that were read are carried out
     call = state.call
-    if (refusal := _refuse_call(run, state, call)) is not None:
-        record_result(run, state, call, CallOutcome(refusal), 0.0)
+    if state.approved and (wrong := _check_approval(run, state, call)):
+        _refuse_call(run, state, call, "denied", run.redactor.text(f"Not run: {wrong}"))
         return
-    tool = run.catalog.tool_for(call)
+    found = run.catalog.find(call.name)
+    if found is None:  # chosen for the run before it was resumed, and no more
+        _refuse_call(run, state, call, "unknown_tool", f"Not run: {TOOL_GONE}")
+        return
+    tool = found.for_call(call.arguments)
     if tool.background and not state.within:
         _start_background(run, state, call)
         return
@@ -166,7 +172,8 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
         if came.retries is None or not await _wait_for_next_try(run, came, came.retries, attempt, left):
             break
     del run.began[call.id]
-    came = _with_event_trust(run, state, came)
+    if run.state.inner:
+        came = _with_event_trust(run, state, came)
     if not state.background or _get_call(run, call.id).result is None:  # else the turn has ended, and cancelled it
         record_result(run, state, call, came, perf_counter() - began)
 
@@ -189,8 +196,6 @@ async def _wait_within(run: LiveRun, outer: CallState, request: WaitRequest) -> 
 
 def _with_event_trust(run: LiveRun, state: CallState, came: CallOutcome) -> CallOutcome:
     """Return the outcome of a tool that has waited for an event: untrusted where the event is."""
-    if not run.state.inner:
-        return came
     from treadle.engine.waiting import reads_untrusted_event  # few runs need it
 
     return replace(came, result=replace(came.result, untrusted=True)) if reads_untrusted_event(run, state) else came
@@ -266,7 +271,8 @@ def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call, key: 
     """Report that a try begins, and return its context. What the tool calls itself is replayed from the journal."""
     if run.watched and (tool.effect != "read" or attempt == state.attempts + 1):  # what a reader of the journal sees, too
         run.emit(CallStarted(run_id=run.id, call=run.shown_call(call), at=run.now()))
-    run.inner_counts.pop(call.id, None)
+    if run.inner_counts:
+        run.inner_counts.pop(call.id, None)
     return run.context(
         call,
         key,
@@ -290,13 +296,9 @@ async def _wait_for_next_try(run: LiveRun, came: CallOutcome, retries: RetryPoli
     return True
 
 
-def _refuse_call(run: LiveRun, state: CallState, call: Call) -> Result | None:
-    """Return the result of a call that can't run: its approval is invalid, or its tool is gone."""
-    if state.approved and (wrong := _check_approval(run, state, call)):
-        return Result(call.id, call.name, run.redactor.text(f"Not run: {wrong}"), "denied")
-    if run.catalog.find(call.name) is None:  # chosen for the run before it was resumed, and no more
-        return Result(call.id, call.name, f"Not run: {TOOL_GONE}", "unknown_tool")
-    return None
+def _refuse_call(run: LiveRun, state: CallState, call: Call, problem: ProblemKind, words: str) -> None:
+    """Record the result of a call that can't run."""
+    record_result(run, state, call, CallOutcome(Result(call.id, call.name, words, problem)), 0.0)
 
 
 def _check_approval(run: LiveRun, state: CallState, call: Call) -> str:

@@ -147,15 +147,15 @@ EMPTY_NOTE = "Your last reply was empty. Answer, or call a tool."
 
 def decide(state: RunState, terms: TurnTerms, squeezed: str = "") -> Step:
     """Return the next step. `squeezed` says, in words, which limit the rest of a tree of runs has reached."""
-    step = _decide_step(state, terms, squeezed)
-    return (_decide_fit(state, terms) or step) if isinstance(step, AskModel) else step
-
-
-def _decide_step(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     if state.finished is not None:
         return Idle()
     if state.calls:
         return _decide_calls(state)
+    step = _decide_after_calls(state, terms, squeezed)
+    return (_decide_fit(state, terms) or step) if isinstance(step, AskModel) else step
+
+
+def _decide_after_calls(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     if state.reply_open:
         return CloseReply()
     if state.cut:

@@ -109,8 +109,9 @@ class CallState(Struct, frozen=True):
     @property
     def ready(self) -> bool:
         """Whether it may run and hasn't begun to."""
-        is_open = self.result is None and self.wait is None and self.attempts == 0 and self.question is None
-        return is_open and (self.approved or isinstance(self.verdict, Allow))
+        if self.result is not None or self.wait is not None or self.attempts or self.question is not None:
+            return False
+        return self.approved or isinstance(self.verdict, Allow)
 
     @property
     def interrupted(self) -> bool:
@@ -380,22 +381,21 @@ def _told(state: RunState, call_ids: tuple[str, ...]) -> RunState:
 def _replied(state: RunState, entry: Replied) -> RunState:
     """Apply a reply, or a piece of one. Calls in a reply that was requested without tools don't count."""
     parts = (*state.parts, *entry.parts) if state.parts else entry.parts
-    calls = state.calls
+    calls, usage = state.calls, entry.usage
     if not entry.last:
         new = tuple([CallState(part.id, part.name, part) for part in entry.parts if isinstance(part, Written)])
         calls = (*calls, *new) if calls else new
-    spent = _spending(state.spent, entry.usage)
     changed = replace(
         state,
         parts=parts,
         calls=calls,
         reply_open=entry.more,
         last=entry.last,
-        spent=spent,
+        spent=_spending(state.spent, usage),
         note="",
         overflowed="",
         cut=0,
-        density=measure_density(state.history, entry.usage) or state.density,
+        density=measure_density(state.history, usage) or state.density,
     )
     if entry.more:
         return changed
@@ -610,6 +610,9 @@ def _closed(state: RunState) -> RunState:
         results.append(call.result)
     spent = state.spent
     history, transcript = _extended(state, Message("model", _said_parts(state)), Message("tools", tuple(results)))
+    if state.inner:
+        inner_calls = (*state.inner_calls, *_inner_calls(state))
+        state = replace(state, inner=tuple([call for call in state.inner if call.background]), inner_calls=inner_calls)
     return replace(
         state,
         history=history,
@@ -618,8 +621,6 @@ def _closed(state: RunState) -> RunState:
         handoff="",
         parts=(),
         calls=(),
-        inner=tuple([call for call in state.inner if call.background]) if state.inner else (),
-        inner_calls=(*state.inner_calls, *_inner_calls(state)) if state.inner else state.inner_calls,
         words=text_of(state.parts).strip() or state.words,
         empties=0,
         spent=replace(spent, rounds=spent.rounds + 1),

@@ -109,12 +109,14 @@ class MemoryJournal:
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Store entries at `position`."""
-        kept = self._runs.setdefault(run_id, [])
+        kept = self._runs.get(run_id)
+        if kept is None:
+            kept = self._runs[run_id] = []
         if len(kept) != position:
             return _Completed(_taken_error(run_id))
         if not position and entries and isinstance(first := entries[0], Opened) and first.parent:
             self._nested.setdefault(first.parent, []).append(run_id)
-        kept.extend(entries)
+        kept += entries
         return DONE
 
     async def read(self, run_id: str) -> list[Entry]:

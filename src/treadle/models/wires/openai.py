@@ -396,22 +396,23 @@ _NO_FUNCTION = _Function()
 class ChatReply:
     """Reads one reply: deltas from the payloads of a stream, or from a complete body."""
 
+    ended = False
+    _reason: str | None = None
+    _counts: _Usage | None = None
+    _called = False
+    _model: Any = None  # as the server calls it
+    _last: PartialCall | None = None
+
     def __init__(
         self, server: ServerIdentity, ids: CallIds, wire: str = "chat/openai", report: Callable[[Progress], None] | None = None
     ) -> None:
-        self.ended = False
         self._server = server
         self._ids = ids
         self._wire = wire
         self._report = report
         self._details = ReasoningDetails(wire)
-        self._reason: str | None = None
-        self._counts: _Usage | None = None
-        self._called = False
         self._chances: dict[str, float] = {}
-        self._model: Any = None  # as the server calls it
         self._open: list[PartialCall] = []  # in the order they began, which is the order they are handed on
-        self._last: PartialCall | None = None
         self._by_index: dict[int, PartialCall] = {}
 
     @property
