@@ -61,6 +61,7 @@ class LiveRun(JournaledRun):
         "meter",
         "offered",
         "path",
+        "prepare",
         "setup",
         "steered",
         "stopping",
@@ -101,6 +102,7 @@ class LiveRun(JournaledRun):
         self.asking = asyncio.Lock()  # a user is asked about one call of a tool at a time
         self.trace: Any = None  # the run's own span, if tracing is on
         self.toolset = setup.toolset  # of this run
+        self.prepare = _find_prepare(setup.toolset)
         self.base = catalog  # with all of its tools, prepared for no request
         self.offered = self._select_offered()
         self.checked_prefix: tuple[object, ...] = ()  # what the last request began with
@@ -159,6 +161,7 @@ class LiveRun(JournaledRun):
     def use_toolset(self, toolset: Toolset, catalog: Catalog) -> None:
         """Use this toolset from now on: some only know their tools once they are entered."""
         self.toolset, self.base = toolset, catalog
+        self.prepare = _find_prepare(toolset)
         self.equip(catalog)
 
     def use_agent(self, setup: Setup) -> None:
@@ -296,6 +299,11 @@ class LiveRun(JournaledRun):
         """Return all approvals that this run waits for, nested runs included."""
         nested = [approval for waiting in self.suspended.values() for approval in waiting if approval.run_id != self.id]
         return (*super().approvals(), *nested)
+
+
+def _find_prepare(toolset: Toolset) -> Callable[[RunContext[Any]], Awaitable[Sequence[Tool]]] | None:
+    """Return what prepares the tools for a request; None where nothing does."""
+    return getattr(toolset, "prepare", None) if getattr(toolset, "prepares", True) else None
 
 
 def _make_redactor(setup: Setup, caller: Caller) -> Redactor:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from treadle.core.calls import Allow, Call, Deny, ProblemKind, Result, WaitRequest
+from treadle.core.calls import Allow, Call, Deny, Result, WaitRequest
 from treadle.core.context import RunContext
 from treadle.core.entries import Called, Judged, Started
 from treadle.core.errors import ToolProblem
@@ -135,14 +135,9 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
     """Run one call, from its start to its result."""
     assert state.call is not None  # only calls that were read are carried out
     call = state.call
-    if state.approved and (wrong := _check_approval(run, state, call)):
-        _refuse_call(run, state, call, "denied", run.redactor.text(f"Not run: {wrong}"))
+    tool = _find_tool(run, state, call)
+    if tool is None:
         return
-    found = run.catalog.find(call.name)
-    if found is None:  # chosen for the run before it was resumed, and no more
-        _refuse_call(run, state, call, "unknown_tool", f"Not run: {TOOL_GONE}")
-        return
-    tool = found.for_call(call.arguments)
     if tool.background and not state.within:
         _start_background(run, state, call)
         return
@@ -172,8 +167,7 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
         if came.retries is None or not await _wait_for_next_try(run, came, came.retries, attempt, left):
             break
     del run.began[call.id]
-    if run.state.inner:
-        came = _with_event_trust(run, state, came)
+    came = _with_event_trust(run, state, came)
     if not state.background or _get_call(run, call.id).result is None:  # else the turn has ended, and cancelled it
         record_result(run, state, call, came, perf_counter() - began)
 
@@ -196,6 +190,8 @@ async def _wait_within(run: LiveRun, outer: CallState, request: WaitRequest) -> 
 
 def _with_event_trust(run: LiveRun, state: CallState, came: CallOutcome) -> CallOutcome:
     """Return the outcome of a tool that has waited for an event: untrusted where the event is."""
+    if not run.state.inner:
+        return came
     from treadle.engine.waiting import reads_untrusted_event  # few runs need it
 
     return replace(came, result=replace(came.result, untrusted=True)) if reads_untrusted_event(run, state) else came
@@ -296,9 +292,17 @@ async def _wait_for_next_try(run: LiveRun, came: CallOutcome, retries: RetryPoli
     return True
 
 
-def _refuse_call(run: LiveRun, state: CallState, call: Call, problem: ProblemKind, words: str) -> None:
-    """Record the result of a call that can't run."""
-    record_result(run, state, call, CallOutcome(Result(call.id, call.name, words, problem)), 0.0)
+def _find_tool(run: LiveRun, state: CallState, call: Call) -> Tool | None:
+    """Return the tool of a call. One that can't run gets its result instead: its approval is invalid, or its tool is gone."""
+    found = run.catalog.find(call.name)
+    if state.approved and (wrong := _check_approval(run, state, call)):
+        refusal = Result(call.id, call.name, run.redactor.text(f"Not run: {wrong}"), "denied")
+    elif found is None:  # chosen for the run before it was resumed, and no more
+        refusal = Result(call.id, call.name, f"Not run: {TOOL_GONE}", "unknown_tool")
+    else:
+        return found.for_call(call.arguments)
+    record_result(run, state, call, CallOutcome(refusal), 0.0)
+    return None
 
 
 def _check_approval(run: LiveRun, state: CallState, call: Call) -> str:

@@ -11,17 +11,16 @@ from treadle.core.tool import Tool
 from treadle.engine.catalog import Catalog
 from treadle.engine.live import LiveRun
 from treadle.loop.decide import AskModel
-from treadle.loop.window import is_compacted
+from treadle.loop.window import find_summary
 
 FOUND = 8  # how many tools one search shows
 
 
 async def prepare_tools(run: LiveRun) -> None:
     """Have the tools prepared for the next request. What is left out isn't there for the model, and can't be called."""
-    prepare = getattr(run.toolset, "prepare", None)
-    if prepare is None or not getattr(run.toolset, "prepares", True):
+    if run.prepare is None:
         return
-    tools = tuple(await prepare(run.context(Call("", "", {}))))
+    tools = tuple(await run.prepare(run.context(Call("", "", {}))))
     if tools == run.base.listed:
         run.equip(run.base)
     elif tools != run.catalog.listed:
@@ -37,7 +36,7 @@ def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dic
     names = _visible_names(run)
     if state.keeps:
         names = (*names, "read_result")
-    if names and is_compacted(state.history):
+    if names and find_summary(state.history) is not None:
         names = (*names, "search_conversation")
     if state.inner and state.background:
         names = (*names, "background_result")

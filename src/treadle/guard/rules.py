@@ -116,6 +116,7 @@ class _ToolRules(Struct, frozen=True):
     asks: tuple[tuple[_Wanted, Ask], ...]
     allows: tuple[tuple[_Wanted, Allow, bool], ...]
     default: Verdict
+    objects: bool  # denies or asks about some calls, or all
 
 
 class RulePolicy:
@@ -149,13 +150,12 @@ class RulePolicy:
         """Return the verdict on a call."""
         tool = tool.for_call(call.arguments)
         plan = self._plan(tool)
-        objection = _object_by_plan(plan, call, tool, situation)
+        objection = _object_by_plan(plan, call, tool, situation) if plan.objects else None
         if objection is not None:
             return objection
-        arguments, parameters = call.arguments, tool.spec.parameters
         verdict = plan.default
         for wanted, allowed, untrusted in plan.allows:
-            if conditions_hold(wanted, arguments, parameters, doubtful=False):
+            if conditions_hold(wanted, call.arguments, tool.spec.parameters, doubtful=False):
                 if untrusted or not situation.tainted:
                     return allowed
                 verdict = allowed
@@ -203,7 +203,9 @@ class RulePolicy:
         allowing = [each for each in about if each.rule.decision == "allow"]
         allows = tuple([(each.wanted, Allow(each.by, each.reason(tool)), each.rule.untrusted) for each in allowing])
         flatly = next((denied for wanted, denied in denies if not wanted), None)
-        return _ToolRules(self._find_barred(tool) or flatly, denies, asks, allows, self._default_verdict(tool))
+        barred = self._find_barred(tool) or flatly
+        objects = barred is not None or bool(denies or asks)
+        return _ToolRules(barred, denies, asks, allows, self._default_verdict(tool), objects)
 
     def _find_barred(self, tool: Tool) -> Deny | None:
         """Return the verdict for every call of the tool, where a list of names decides."""

@@ -162,12 +162,8 @@ def _decide_after_calls(state: RunState, terms: TurnTerms, squeezed: str) -> Ste
         return _decide_continuation(state, terms, squeezed)
     if state.steering:
         return Deliver(tuple([message.id for message in state.steering]))
-    if state.background and not state.last and (state.output is not None or state.answer is not None):
-        return _decide_background(state)
-    if state.output is not None:
-        return Finish("answered", text=state.words)
-    if state.answer is not None:
-        return _decide_answer(state, terms, squeezed)
+    if state.output is not None or state.answer is not None:
+        return _decide_end(state, terms, squeezed)
     if state.empties:
         return _decide_silence(state, terms, squeezed)
     return _decide_next_request(state, terms, squeezed)
@@ -205,6 +201,13 @@ def _decide_calls(state: RunState) -> Step:
         return CloseReply()
     asked = tuple([call for call in (*state.calls, *state.inner) if call.waits])
     return WaitForPerson(asked) if asked else Sleep(state.sleeping)
+
+
+def _decide_end(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
+    """End the turn with the output or the answer, after what goes on in the background."""
+    if state.background and not state.last:
+        return _decide_background(state)
+    return Finish("answered", text=state.words) if state.output is not None else _decide_answer(state, terms, squeezed)
 
 
 def _decide_background(state: RunState) -> Step:

@@ -381,7 +381,8 @@ def _told(state: RunState, call_ids: tuple[str, ...]) -> RunState:
 def _replied(state: RunState, entry: Replied) -> RunState:
     """Apply a reply, or a piece of one. Calls in a reply that was requested without tools don't count."""
     parts = (*state.parts, *entry.parts) if state.parts else entry.parts
-    calls, usage = state.calls, entry.usage
+    usage, calls = entry.usage, state.calls
+    new: tuple[CallState, ...] = ()
     if not entry.last:
         new = tuple([CallState(part.id, part.name, part) for part in entry.parts if isinstance(part, Written)])
         calls = (*calls, *new) if calls else new
@@ -397,7 +398,7 @@ def _replied(state: RunState, entry: Replied) -> RunState:
         cut=0,
         density=measure_density(state.history, usage) or state.density,
     )
-    if entry.more:
+    if entry.more or new:  # a new call has no result yet
         return changed
     if calls:
         return _closed(changed)
@@ -587,11 +588,11 @@ def _with_call(state: RunState, call_id: str, **changes: Any) -> RunState:
 
 def _change_call(state: RunState, call_id: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the field of the state that has a call, with that call changed: a copy of the state is made once for all fields."""
-    if state.inner and any(call.id == call_id for call in state.inner):
-        return {"inner": _changed(state.inner, call_id, changes)}
     calls = state.calls
     if len(calls) == 1 and calls[0].id == call_id:  # by far the commonest round
         return {"calls": (replace(calls[0], **changes),)}
+    if state.inner and any(call.id == call_id for call in state.inner):
+        return {"inner": _changed(state.inner, call_id, changes)}
     return {"calls": _changed(calls, call_id, changes)}
 
 

@@ -143,11 +143,6 @@ def select_prefix(history: History, window: int) -> Prefix | None:
     return Prefix(cut, said_size, notes_size)
 
 
-def is_compacted(history: History) -> bool:
-    """Return whether a summary stands for the beginning of a history."""
-    return find_summary(history) is not None
-
-
 def find_summary(history: History) -> Summary | None:
     """Return the summary that stands for the beginning of a history, if there is one."""
     if (first := history.first) is not None:

@@ -352,10 +352,11 @@ class HttpExchange:
         connection, self._connection = self._connection, None
         if connection is None:
             return
-        self._route.hub.unwatch(self._wait)
+        route, payload = self._route, self._payload
+        route.hub.unwatch(self._wait)
         # After a response that was there at once, the connection is fit; whether it still is, `take` looks.
-        if self._payload.at_eof() and (isinstance(self._payload, CompleteBody) or _is_alive(connection)):
-            self._route.keep(connection)
+        if payload.at_eof() and (isinstance(payload, CompleteBody) or _is_alive(connection)):
+            route.keep(connection)
         else:
             _abort(connection)
 

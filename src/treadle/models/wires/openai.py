@@ -402,6 +402,7 @@ class ChatReply:
     _called = False
     _model: Any = None  # as the server calls it
     _last: PartialCall | None = None
+    _details: ReasoningDetails | None = None  # if there are any
 
     def __init__(
         self, server: ServerIdentity, ids: CallIds, wire: str = "chat/openai", report: Callable[[Progress], None] | None = None
@@ -410,7 +411,6 @@ class ChatReply:
         self._ids = ids
         self._wire = wire
         self._report = report
-        self._details = ReasoningDetails(wire)
         self._chances: dict[str, float] = {}
         self._open: list[PartialCall] = []  # in the order they began, which is the order they are handed on
         self._by_index: dict[int, PartialCall] = {}
@@ -458,7 +458,7 @@ class ChatReply:
             return self._last_deltas()
         calls, message.tool_calls = message.tool_calls or (), None
         deltas = self._heard(chunk)
-        if message.reasoning_details:
+        if self._details is not None:
             deltas += self._details.take()
         for piece in calls:
             deltas += self._read_complete_call(piece)
@@ -473,7 +473,8 @@ class ChatReply:
 
     def _last_deltas(self) -> list[Delta]:
         deltas: list[Delta] = self._close_calls() if self._open else []
-        deltas += self._details.take()
+        if self._details is not None:
+            deltas += self._details.take()
         deltas.append(ReplyEnded(self._finish(), self.usage, self._server.model, self._chances, str(self._model or "")))
         return deltas
 
@@ -511,6 +512,7 @@ class ChatReply:
         if thought:
             deltas.append(ThinkingDelta(thought))
         if said.reasoning_details:
+            self._details = self._details or ReasoningDetails(self._wire)
             self._details.add(said.reasoning_details)
         if is_present(said.extra_content):
             deltas.append(_extra_content(self._wire, said.extra_content))
@@ -533,7 +535,8 @@ class ChatReply:
         if is_present(piece.extra_content):
             call.opaque = _extra_content(self._wire, piece.extra_content)
         while self._open and self._open[0].complete and self._open[0].name:
-            deltas += self._details.take()
+            if self._details is not None:
+                deltas += self._details.take()
             deltas.append(self._finish_call(self._open.pop(0)))
 
     def _read_complete_call(self, piece: _CallPiece) -> tuple[Delta, Delta]:
@@ -560,7 +563,8 @@ class ChatReply:
 
     def _close_calls(self) -> list[Delta]:
         calls, self._open = self._open, []
-        return [*self._details.take(), *[self._finish_call(call, cut=self._is_cut) for call in calls]]
+        details = self._details.take() if self._details is not None else ()
+        return [*details, *[self._finish_call(call, cut=self._is_cut) for call in calls]]
 
     @property
     def _is_cut(self) -> bool:
