@@ -125,6 +125,23 @@ def test_a_shorter_history_is_retold_afresh():
     assert len(long.retold("loud", shout)) == 2
 
 
+def test_a_history_in_which_no_message_differs_is_its_own_conversion():
+    shout = lambda message: person_message(message.parts[0].text.upper())  # noqa: E731
+    loud = History([person_message("A")])
+    assert loud.retold("loud", shout) is loud
+    longer = loud.plus(person_message("B"))
+    assert longer.retold("loud", shout) is longer
+    assert loud.retold("loud", shout) is loud
+    mixed = longer.plus(person_message("c"))
+    assert [message.parts[0].text for message in mixed.retold("loud", shout)] == ["A", "B", "C"]
+    assert [message.parts[0].text for message in mixed.plus(person_message("d")).retold("loud", shout)] == ["A", "B", "C", "D"]
+
+
+def test_the_first_message():
+    assert History().first is None
+    assert History([person_message("a"), person_message("b")]).first == person_message("a")
+
+
 def test_a_message_has_its_words_without_thinking_calls_and_results():
     parts = (Thinking("hm"), Text("Yes, "), Call("1", "stock", {}), Text("40."), Result("1", "stock", "40"))
     assert Message("model", parts).text == "Yes, 40."

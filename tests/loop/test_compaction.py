@@ -21,7 +21,7 @@ from treadle.loop.window import (
     CHARACTERS_PER_TOKEN,
     TAIL,
     compact_history,
-    is_compacted,
+    find_summary,
     measure_density,
     scale_window,
     select_prefix,
@@ -98,9 +98,9 @@ def test_a_compacted_history_is_smaller_and_keeps_calls_with_their_results(sizes
 def test_a_summary_joins_the_users_next_message_so_that_roles_still_alternate():
     compacted = compact_history(conversation(3), 6, SUMMARY)
     assert list(compacted) == [Message("person", (SUMMARY, Text("and now?")))]
-    assert is_compacted(compacted)
-    assert not is_compacted(conversation(3))
-    assert not is_compacted(History())
+    assert find_summary(compacted) is compacted[0].parts[0]
+    assert find_summary(conversation(3)) is None
+    assert find_summary(History()) is None
 
 
 def test_in_the_middle_of_a_turn_a_summary_is_a_message_of_its_own():

@@ -1,6 +1,7 @@
 """A run is the fold of its journal."""
 
 from itertools import pairwise
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from treadle.core.calls import Allow, Ask, Call, Deny, Media, Opaque, Result, Wr
 from treadle.core.entries import (
     Approved,
     Called,
+    Entry,
     Finished,
     Forked,
     Informed,
@@ -31,6 +33,7 @@ from treadle.core.entries import (
 from treadle.core.grants import Grant
 from treadle.core.messages import ContextItem, History, Message, Text, Thinking, person_message
 from treadle.core.requests import Usage
+from treadle.loop import state as fold
 from treadle.loop.state import RunState, apply_entry, call_fingerprint, find_call, replay
 
 
@@ -47,6 +50,10 @@ def came(call_id="c1", content="5", name="look", **more):
 
 
 ASKED = [Opened(at=1.0), Said(text="Find it.", at=2.0)]
+
+
+def test_every_kind_of_entry_can_be_applied():
+    assert set(fold._APPLY) == set(get_args(Entry))
 
 
 def test_a_turn_begins_with_what_a_person_said():

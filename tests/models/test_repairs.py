@@ -6,13 +6,13 @@ import json
 import pytest
 
 import wire
-from treadle.core.errors import ModelRefused, ToolsRefused, WrongWire
-from treadle.core.requests import Notice, Options
+from treadle.core.errors import ModelRefused, ReplyBroken, ToolsRefused, WrongWire
+from treadle.core.requests import Notice, Options, Usage
 from treadle.models.diagnosis import diagnose_refusal, find_token_limit
 from treadle.models.factory import ProviderConnection, make_model
 from treadle.models.repairs import Repair, RepairMemory, repair_memory
 from treadle.models.request_changes import apply_repairs
-from wire import ADD, WireServer, ask, hear, refuse, request, text_in
+from wire import ADD, WireServer, ask, break_off, hear, refuse, reply, request, say, text_in
 
 CHAT = {
     "model": "m",
@@ -183,6 +183,16 @@ def test_a_refused_request_is_sent_again_without_what_was_refused_and_the_next_o
         again = asked(server, temperature=0.0, seed=1)
         assert not any(isinstance(delta, Notice) for delta in again)
     assert [("temperature" in each.body, each.body["seed"]) for each in server.requests] == [(True, 1), (False, 1), (False, 1)]
+
+
+def test_a_repair_is_announced_although_the_reply_breaks():
+    refused = refusal("Unsupported value: 'temperature' does not support 0 with this model.")
+    with WireServer([refused, reply(say("fine"), break_off())]) as server:
+        model = wire.model(server, "openai", stream=False)
+        deltas, error = hear(model, request(options=Options(temperature=0.0)))
+    assert [type(delta) for delta in deltas] == [Notice]
+    assert isinstance(error, ReplyBroken)
+    assert error.usage == Usage(requests=1)
 
 
 def test_several_repairs_may_be_needed():

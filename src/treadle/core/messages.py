@@ -144,7 +144,7 @@ class _Shared:
         self.messages: list[Message] = []
         self.sizes: list[int] = [0]  # running totals, computed on demand
         self.encoded: dict[str, tuple[int, bytearray]] = {}
-        self.retold: dict[str, tuple[int, History]] = {}
+        self.retold: dict[str, tuple[int, History | None]] = {}  # None where no message differs
 
 
 class History(Sequence[Message]):
@@ -163,12 +163,13 @@ class History(Sequence[Message]):
 
     def plus(self, *messages: Message) -> "History":
         """Return this history with `messages` appended."""
-        shared = self._shared
-        if self._length != len(shared.messages):  # another history was already extended from here
+        shared, length = self._shared, self._length
+        if length != len(shared.messages):  # another history was already extended from here
             return History((*self, *messages))
-        shared.messages.extend(messages)
+        shared.messages += messages
         longer = History.__new__(History)
-        longer._shared, longer._length = shared, len(shared.messages)
+        longer._shared = shared
+        longer._length = length + len(messages)
         return longer
 
     def continues(self, other: "History") -> bool:
@@ -178,32 +179,46 @@ class History(Sequence[Message]):
     @property
     def size(self) -> int:
         """Roughly how many characters a model has to read for all of it."""
-        sizes = self._shared.sizes
-        for message in self._shared.messages[len(sizes) - 1 : self._length]:
+        sizes, length = self._shared.sizes, self._length
+        for message in self._shared.messages[len(sizes) - 1 : length]:
             sizes.append(sizes[-1] + message_size(message))
-        return sizes[self._length]
+        return sizes[length]
 
     def encoded(self, form: str, encode: Callable[[Message], bytes]) -> bytes:
         """Return all messages in a wire `form`, joined by commas. Each message is encoded only once."""
-        count, buffer = self._shared.encoded.get(form, (0, None))
-        if buffer is None or count > self._length:
+        shared, length = self._shared, self._length
+        count, buffer = shared.encoded.get(form, (0, None))
+        if buffer is None or count > length:
             count, buffer = 0, bytearray()
-        for message in self._shared.messages[count : self._length]:
+        for message in shared.messages[count:length]:
             encoded = encode(message)
             if buffer and encoded:
                 buffer += b","
             buffer += encoded
-        self._shared.encoded[form] = (self._length, buffer)
+        shared.encoded[form] = (length, buffer)
         return bytes(buffer)
 
     def retold(self, form: str, retell: Callable[[Message], Message]) -> "History":
-        """Return this history with each message converted. Each message is converted only once."""
-        count, told = self._shared.retold.get(form, (0, None))
-        if told is None or count > self._length:
-            count, told = 0, History()
-        told = told.plus(*map(retell, self._shared.messages[count : self._length]))
-        self._shared.retold[form] = (self._length, told)
+        """Return this history with each message converted: itself where none differs. Each message is converted only once."""
+        shared, length = self._shared, self._length
+        count, told = shared.retold.get(form, (0, None))
+        if count > length:
+            count, told = 0, None
+        new = shared.messages[count:length]
+        converted = [*map(retell, new)]
+        if told is None:
+            if converted == new:  # the same objects, nearly always
+                shared.retold[form] = (length, None)
+                return self
+            told = History(shared.messages[:count])
+        told = told.plus(*converted)
+        shared.retold[form] = (length, told)
         return told
+
+    @property
+    def first(self) -> Message | None:
+        """The first message; None where there is none."""
+        return self._shared.messages[0] if self._length else None
 
     def __len__(self) -> int:
         return self._length

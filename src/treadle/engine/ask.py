@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 async def ask_model(run: LiveRun, step: AskModel) -> None:
     """Ask until there is a reply, or no try is left and the run has failed."""
-    if not step.last:
+    if run.prepare is not None and not step.last:
         await prepare_tools(run)
     request = _request(run, step)
     wasted = Usage()
@@ -95,7 +95,7 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
 
 
 def _report_changed_prefix(run: LiveRun, listener: "Listener") -> None:
-    prefix = (run.setup, run.instructions, run.catalog, run.offered, run.state.history[0] if run.state.history else None)
+    prefix = (run.setup, run.instructions, run.catalog, run.offered, run.state.history.first)
     if prefix == run.checked_prefix:  # the same objects as before, nearly always
         return
     run.checked_prefix = prefix
@@ -145,16 +145,16 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
 
 def _request(run: LiveRun, step: AskModel) -> Request:
     tools, shape = offer_tools(run, step)
-    output = run.setup.output
+    output, state = run.setup.output, run.state
     must_call = output is not None and not output.takes_text and shape is None and bool(tools)
-    history = run.state.history
-    if run.state.cut:  # what it has to continue
-        said = tuple([part for part in run.state.parts if not isinstance(part, Written)])
+    history = state.history
+    if state.cut:  # what it has to continue
+        said = tuple([part for part in state.parts if not isinstance(part, Written)])
         history = History((*history, Message("model", said)))
     history = history.retold("prompt", message_to_prompt)
     progress = partial(_emit_progress, run) if run.watched else None
     request = Request(run.system_prompt, history, tools, step.note, _options(run), shape, must_call=must_call, progress=progress)
-    return _with_media(run, request) if run.state.has_media else request
+    return _with_media(run, request) if state.has_media else request
 
 
 def _options(run: LiveRun) -> Options:

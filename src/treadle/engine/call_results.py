@@ -29,7 +29,7 @@ def record_result(run: LiveRun, state: CallState, call: Call, came: CallOutcome,
         waited=state.wait is not None,
         at=run.now(),
     )
-    result = _mask_result(run, came.result)
+    result = _mask_result(run, came.result) if run.setup.shows_secrets else came.result  # masked already
     run.record(entry, entry if result is came.result else replace(entry, result=result))
     if run.watched:
         run.emit(CallReturned(run_id=run.id, result=result, seconds=seconds, cached=came.cached))
@@ -37,6 +37,4 @@ def record_result(run: LiveRun, state: CallState, call: Call, came: CallOutcome,
 
 def _mask_result(run: LiveRun, result: Result) -> Result:
     """Return the result for everyone but the model, which sees secrets only if the agent says so, and not after a restart."""
-    if not run.setup.shows_secrets:
-        return result  # masked already
     return replace(result, content=run.redactor.text(result.content), data=run.redactor.value(result.data))

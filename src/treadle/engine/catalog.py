@@ -129,10 +129,11 @@ class Catalog:
 
     def tool_for(self, call: Call) -> Tool:
         """Return the tool as a call uses it: with the effect of its action."""
-        return self._get(call.name).for_call(call.arguments)
+        tool = self.tools.get(call.name) or self._get(call.name)
+        return tool.for_call(call.arguments)
 
     def _get(self, name: str) -> Tool:
-        found = self.tools.get(name) or self._withheld.get(name)
+        found = self.find(name)
         assert found is not None  # only calls of tools that are known are judged and run
         return found
 

@@ -53,7 +53,10 @@ async def drive(run: LiveRun) -> None:
             if run.state.agent != agent:
                 await wait_background(run)  # its tools are those of the agent that hands off
                 return
-            await _perform(run, step)
+            if isinstance(step, Judge):
+                judge_calls(run, step.calls)
+            else:
+                await _perform(run, step)
             if run.flying:  # calls that began during the reply: the others join them, and all are waited for
                 start_early(run)
                 await wait_in_flight(run)
@@ -72,13 +75,12 @@ async def drive(run: LiveRun) -> None:
 async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case for each kind of step
     match step:
         case AskModel():
-            pending = run.state.steering
             if run.watched:
+                pending = run.state.steering
                 await run.pause(step)
-            if run.state.steering == pending:  # else what came meanwhile may be delivered first
-                await ask_model(run, step)
-        case Judge():
-            judge_calls(run, step.calls)
+                if run.state.steering != pending:  # what came meanwhile may be delivered first
+                    return
+            await ask_model(run, step)
         case CallTools():
             if not await call_tools(run, step.calls):
                 await _suspend_turn(run)
@@ -109,8 +111,8 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
         case Finish():
             await _stop_calls(run)
             _finish(run, step)
-        case Idle():
-            pass
+        case Judge() | Idle():
+            pass  # `drive` itself
         case _:
             assert_never(step)
 

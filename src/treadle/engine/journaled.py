@@ -34,8 +34,9 @@ class JournaledRun:
     """One run. Neither a model nor tools are needed to read it, or to record a person's answers."""
 
     __slots__ = (
+        "_append",
+        "_append_hiding",
         "_expire",
-        "_journal",
         "_unsafe",
         "began",
         "differs_from_journal",
@@ -61,7 +62,9 @@ class JournaledRun:
         self.differs_from_journal = False  # where the journal has an entry without the secrets that the model reads
         self.began: dict[str, float] = {}  # when each call began that is being carried out here
         self._expire = expire
-        self._journal = services.journal
+        # As `append_entries` does, for the many writes of a run.
+        self._append = None if services.journal is None else services.journal.append
+        self._append_hiding = getattr(services.journal, "append_hiding", None)
         self._unsafe: list[Awaitable[Any]] = []
 
     def replayed(self, entries: Iterable[Entry]) -> None:
@@ -78,8 +81,10 @@ class JournaledRun:
             self.differs_from_journal = True
             entry = written
         self.entries.append(entry)
-        if self._journal is not None:
-            self._track_write(append_entries(self._journal, self.redactor, self.id, position, (entry,)))
+        if self._append_hiding is not None:
+            self._track_write(self._append_hiding(self.id, position, (entry,), self.redactor))
+        elif self._append is not None:
+            self._track_write(self._append(self.id, position, (entry,)))
 
     def audit(self, record: AuditRecord) -> None:
         """Add a record to the audit."""

@@ -23,7 +23,7 @@ from treadle.loop.limits import Limits, call_beyond
 from treadle.loop.repeats import count_repetition, find_streak
 from treadle.loop.state import RunState, call_fingerprint
 from treadle.tools.name_matching import hint_for
-from treadle.tools.validate import InvalidArguments, ValidArguments, format_issues, match_name, unwrap_call
+from treadle.tools.validate import InvalidArguments, format_issues, match_name, unwrap_call
 from treadle.tools.values import as_object
 
 WORTH_CONTINUING = 200  # characters of a value that was cut; a shorter one is sent again
@@ -44,38 +44,38 @@ class JudgeContext(Struct, frozen=True):
 
 def judge_written(written: Written, bench: JudgeContext, state: RunState, at: float) -> Judged:
     """Read a written call and judge it."""
-    partial = ""
-    match _read_call(written, bench, state.partial):
-        case Deny() | _CutCall() as problem:
-            call = Call(written.id, written.name, {})
-            if isinstance(problem, _CutCall):
-                call, partial, problem = Call(written.id, problem.name, {}), problem.partial, problem.verdict
-            if count_repetition(state.trail, call_fingerprint(call)) >= bench.limits.refuse_at:
-                problem = Deny("repeats", problem.reason, "repeat")
-            return Judged(call=call, verdict=problem, partial=partial, at=at)
-        case (call, mended):
-            return judge_call(call, bench, state, at, mended)
+    found = _read_call(written, bench, state.partial)
+    if isinstance(found, tuple):
+        call, mended = found
+        return judge_call(call, bench, state, at, mended)
+    name, partial, problem = written.name, "", found
+    if isinstance(problem, _CutCall):
+        name, partial, problem = problem.name, problem.partial, problem.verdict
+    call = Call(written.id, name, {})
+    if count_repetition(state.trail, call_fingerprint(call)) >= bench.limits.refuse_at:
+        problem = Deny("repeats", problem.reason, "repeat")
+    return Judged(call=call, verdict=problem, partial=partial, at=at)
 
 
 def judge_call(call: Call, bench: JudgeContext, state: RunState, at: float, mended: str = "") -> Judged:
     """Judge a call that was read: limits first, then repetition, then the policy."""
-    tool = bench.catalog.tool_for(call)
-    beyond = call_beyond(bench.limits, state.spent.usage.calls, call.name, state.tool_calls.get(call.name, 0))
+    tool, limits = bench.catalog.tool_for(call), bench.limits
+    beyond = call_beyond(limits, state.spent.usage.calls, call.name, state.tool_calls.get(call.name, 0))
     if beyond:
         reason = f"Not run: {beyond} is reached. Answer from what you have."
         return Judged(call=call, verdict=Deny("limit", reason, "limit"), mended=mended, at=at)
     times = count_repetition(state.trail, call_fingerprint(call))
-    if times >= bench.limits.refuse_at:
+    if times >= limits.refuse_at:
         reason = f"Not run: this is the {_ordinal(times)} time for the same call, and it always brings the same. Do something else."
         return Judged(call=call, verdict=Deny("repeats", reason, "repeat"), mended=mended, at=at)
-    futile = _futile_calls(state, tool)
-    if futile >= 2 * bench.limits.futile_at:
+    futile = _futile_calls(state, tool) if state.trail.streaks else 0
+    if futile >= 2 * limits.futile_at:
         reason = f"Not run: the last {futile} calls of {call.name} all brought the same. Other arguments don't help."
         return Judged(call=call, verdict=Deny("repeats", reason, "repeat"), mended=mended, at=at)
     note = ""
-    if times >= bench.limits.nudge_at:
+    if times >= limits.nudge_at:
         note = f"[You have made this very call {times} times with the same result. Use what you have, or try something else.]"
-    elif futile >= bench.limits.futile_at:
+    elif futile >= limits.futile_at:
         note = f"[The last {futile} calls of {call.name} all brought the same. Try another way, or answer with what you have.]"
     return _apply_policy(call, tool, bench, mended, note, at)
 
@@ -121,7 +121,7 @@ def _read_call(written: Written, bench: JudgeContext, partial: Written | None) -
     found = read_json(written.text or "{}")
     match found:
         case JsonRead():
-            return _fit_arguments(written, found.value, ", ".join(found.mended), bench)
+            return _fit_arguments(written, found.value, ", ".join(found.mended) if found.mended else "", bench)
         case JsonCutOff():
             return _cut_off_verdict(written.name, written.text)
         case JsonUnreadable():
@@ -206,13 +206,10 @@ def _check_arguments(
     call_id: str, name: str, arguments: dict[str, Any], mended: str, bench: JudgeContext
 ) -> tuple[Call, str] | Deny:
     checked = bench.catalog.validator(name).check(arguments)
-    match checked:
-        case ValidArguments():
-            return Call(call_id, name, checked.arguments), _join_notes(mended, _describe_conversion(checked))
-        case InvalidArguments():
-            return Deny("reading", describe_misfit(checked, name, arguments, bench.catalog, bench.redactor), "invalid")
-        case _:
-            assert_never(checked)
+    if isinstance(checked, InvalidArguments):
+        return Deny("reading", describe_misfit(checked, name, arguments, bench.catalog, bench.redactor), "invalid")
+    converted = f"converted {', '.join(checked.converted)}" if checked.converted else ""
+    return Call(call_id, name, checked.arguments), _join_notes(mended, converted)
 
 
 def describe_misfit(found: InvalidArguments, name: str, arguments: Any, catalog: Catalog, redactor: Redactor) -> str:
@@ -225,10 +222,6 @@ def describe_misfit(found: InvalidArguments, name: str, arguments: Any, catalog:
             else InvalidArguments(tuple([replace(each, got="a secret") for each in found.issues]))
         )
     return format_issues(found.issues, name)
-
-
-def _describe_conversion(valid: ValidArguments) -> str:
-    return f"converted {', '.join(valid.converted)}" if valid.converted else ""
 
 
 def _misfit_verdict(written: Written, catalog: Catalog) -> Deny:

@@ -61,6 +61,7 @@ class LiveRun(JournaledRun):
         "meter",
         "offered",
         "path",
+        "prepare",
         "setup",
         "steered",
         "stopping",
@@ -101,6 +102,7 @@ class LiveRun(JournaledRun):
         self.asking = asyncio.Lock()  # a user is asked about one call of a tool at a time
         self.trace: Any = None  # the run's own span, if tracing is on
         self.toolset = setup.toolset  # of this run
+        self.prepare = _find_prepare(setup.toolset)
         self.base = catalog  # with all of its tools, prepared for no request
         self.offered = self._select_offered()
         self.checked_prefix: tuple[object, ...] = ()  # what the last request began with
@@ -159,6 +161,7 @@ class LiveRun(JournaledRun):
     def use_toolset(self, toolset: Toolset, catalog: Catalog) -> None:
         """Use this toolset from now on: some only know their tools once they are entered."""
         self.toolset, self.base = toolset, catalog
+        self.prepare = _find_prepare(toolset)
         self.equip(catalog)
 
     def use_agent(self, setup: Setup) -> None:
@@ -252,20 +255,21 @@ class LiveRun(JournaledRun):
         wait: WaitWithin | None = None,
     ) -> RunContext[Any]:
         """Return the context of a tool call."""
+        caller, state = self.caller, self.state
         return RunContext(
-            deps=self.caller.deps,
+            deps=caller.deps,
             run_id=self.id,
             call_id=call.id,
             tool_name=call.name,
-            user=self.caller.user,
+            user=caller.user,
             key=key,
             seal=seal,
             attempt=attempt,
-            tainted=self.state.tainted,
-            credentials=self.caller.credentials,
-            usage=self.state.usage,
-            history=self.state.history,
-            parts=self.state.parts,
+            tainted=state.tainted,
+            credentials=caller.credentials,
+            usage=state.usage,
+            history=state.history,
+            parts=state.parts,
             call=within,
             progress=progress,
             wait=wait,
@@ -274,12 +278,12 @@ class LiveRun(JournaledRun):
 
     def fresh_id(self, proposed: str) -> str:
         """Return a call id that no other call of this run has or will have, the model's own where possible."""
-        number = len(self.call_ids)
-        call_id = proposed if _PLAIN_ID.fullmatch(proposed) else ""
-        while not call_id or call_id in self.call_ids:
-            number += 1
-            call_id = f"call_{number}"
-        self.call_ids.add(call_id)
+        given, call_id = self.call_ids, proposed
+        if proposed in given or not _PLAIN_ID.fullmatch(proposed):
+            number = len(given) + 1
+            while (call_id := f"call_{number}") in given:
+                number += 1
+        given.add(call_id)
         return call_id
 
     @property
@@ -295,6 +299,11 @@ class LiveRun(JournaledRun):
         """Return all approvals that this run waits for, nested runs included."""
         nested = [approval for waiting in self.suspended.values() for approval in waiting if approval.run_id != self.id]
         return (*super().approvals(), *nested)
+
+
+def _find_prepare(toolset: Toolset) -> Callable[[RunContext[Any]], Awaitable[Sequence[Tool]]] | None:
+    """Return what prepares the tools for a request; None where nothing does."""
+    return getattr(toolset, "prepare", None) if getattr(toolset, "prepares", True) else None
 
 
 def _make_redactor(setup: Setup, caller: Caller) -> Redactor:

@@ -27,6 +27,7 @@ from treadle.guard.log_filter import log
 from treadle.loop.retry import call_retry_policy
 from treadle.tools.text import to_data, to_text
 
+_NO_USAGE = Usage()
 GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
 
@@ -119,11 +120,14 @@ async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunCo
 
 async def value_to_outcome(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> CallOutcome:
     """Convert a tool's value to its result: the text for the model, and the data for code."""
-    if isinstance(value, Transfer):
+    if isinstance(value, str):
+        content = ToolContent(to_text(value))
+    elif isinstance(value, Transfer):
         return _transfer_outcome(run, call, value)
-    if isinstance(value, NestedResult):
+    elif isinstance(value, NestedResult):
         return await _nested_outcome(run, tool, call, value, whole=whole)
-    content = ToolContent(to_text(value)) if isinstance(value, str) else await store_value(value, run.services.blobs)
+    else:
+        content = await store_value(value, run.services.blobs)
     return await _limit_size(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
 
 
@@ -147,9 +151,11 @@ async def _nested_outcome(run: LiveRun, tool: Tool, call: Call, value: NestedRes
 
 def _redact(run: LiveRun, content: ToolContent) -> ToolContent:
     """Return the content without secrets; the name of an image could contain one too."""
-    text = run.redactor.text(content.text)
-    data = None if content.data is None else run.redactor.value(content.data)
-    named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media]) if content.media else ()
+    redactor, data = run.redactor, content.data
+    text = redactor.text(content.text)
+    if data is not None:
+        data = redactor.value(data)
+    named = tuple([replace(media, name=redactor.text(media.name)) for media in content.media]) if content.media else ()
     if text is content.text and data is content.data and not named:
         return content
     return replace(content, text=text, media=named, data=data)
@@ -209,7 +215,7 @@ async def _limit_size(
     untrusted: bool = False,
 ) -> CallOutcome:
     """Return the result. One too large for a conversation is shortened and stored elsewhere; then it has no data."""
-    text, data, kept, usage = content.text, content.data, "", Usage()
+    text, data, kept, usage = content.text, content.data, "", _NO_USAGE
     if not whole:
         if len(text) > run.setup.result_limit:
             text, kept, usage = await store_large_result(run, call, text)
@@ -218,7 +224,7 @@ async def _limit_size(
             data = None
     untrusted = untrusted or content.untrusted or tool.trust == "untrusted"
     result = Result(call.id, call.name, text, None, untrusted, content.structured, content.media, data, about=content.about)
-    return CallOutcome(result, cached=reused, kept=kept, usage=usage)
+    return CallOutcome(result, reused, usage, kept)
 
 
 def problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, *, may_retry: bool = False) -> CallOutcome:

@@ -74,7 +74,9 @@ def start_early(run: LiveRun) -> None:
 
 async def call_tools(run: LiveRun, calls: Sequence[CallState]) -> bool:
     """Run calls and wait for all in flight. Returns False where all that is left waits for a person."""
-    todo = [call for call in calls if call.id not in run.flying and call.id not in run.suspended]
+    todo = calls
+    if run.flying or run.suspended:
+        todo = [call for call in calls if call.id not in run.flying and call.id not in run.suspended]
     if not todo and not run.flying:
         return False
     if len(todo) == 1 and not run.flying:  # no need of a task for one call alone
@@ -133,10 +135,9 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
     """Run one call, from its start to its result."""
     assert state.call is not None  # only calls that were read are carried out
     call = state.call
-    if (refusal := _refuse_call(run, state, call)) is not None:
-        record_result(run, state, call, CallOutcome(refusal), 0.0)
+    tool = _find_tool(run, state, call)
+    if tool is None:
         return
-    tool = run.catalog.tool_for(call)
     if tool.background and not state.within:
         _start_background(run, state, call)
         return
@@ -266,7 +267,8 @@ def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call, key: 
     """Report that a try begins, and return its context. What the tool calls itself is replayed from the journal."""
     if run.watched and (tool.effect != "read" or attempt == state.attempts + 1):  # what a reader of the journal sees, too
         run.emit(CallStarted(run_id=run.id, call=run.shown_call(call), at=run.now()))
-    run.inner_counts.pop(call.id, None)
+    if run.inner_counts:
+        run.inner_counts.pop(call.id, None)
     return run.context(
         call,
         key,
@@ -290,12 +292,16 @@ async def _wait_for_next_try(run: LiveRun, came: CallOutcome, retries: RetryPoli
     return True
 
 
-def _refuse_call(run: LiveRun, state: CallState, call: Call) -> Result | None:
-    """Return the result of a call that can't run: its approval is invalid, or its tool is gone."""
+def _find_tool(run: LiveRun, state: CallState, call: Call) -> Tool | None:
+    """Return the tool of a call. One that can't run gets its result instead: its approval is invalid, or its tool is gone."""
+    found = run.catalog.find(call.name)
     if state.approved and (wrong := _check_approval(run, state, call)):
-        return Result(call.id, call.name, run.redactor.text(f"Not run: {wrong}"), "denied")
-    if run.catalog.find(call.name) is None:  # chosen for the run before it was resumed, and no more
-        return Result(call.id, call.name, f"Not run: {TOOL_GONE}", "unknown_tool")
+        refusal = Result(call.id, call.name, run.redactor.text(f"Not run: {wrong}"), "denied")
+    elif found is None:  # chosen for the run before it was resumed, and no more
+        refusal = Result(call.id, call.name, f"Not run: {TOOL_GONE}", "unknown_tool")
+    else:
+        return found.for_call(call.arguments)
+    record_result(run, state, call, CallOutcome(refusal), 0.0)
     return None
 
 

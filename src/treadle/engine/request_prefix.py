@@ -12,6 +12,7 @@ from msgspec import Struct
 from treadle.core.messages import Summary
 from treadle.core.requests import ToolSpec
 from treadle.engine.live import LiveRun
+from treadle.loop.window import find_summary
 
 MAX_REMEMBERED = 1_000  # conversations of this process
 EXCERPT_BEFORE, EXCERPT_AFTER = 30, 50  # characters around a change that are quoted
@@ -39,7 +40,7 @@ class PrefixMonitor:
         """Return what has changed since the conversation's last request; empty where nothing has, or it was reported before."""
         opened = run.state.opened
         key = (run.id, 0.0 if opened is None else opened.at, run.setup.name, run.setup.model.name)
-        now = SentPrefix(run.instructions, _stable_tools(run), _summary_of(run))
+        now = SentPrefix(run.instructions, _stable_tools(run), find_summary(run.state.history))
         last = self._sent.get(key)
         if last is None or last.summary != now.summary:
             self._remember(key, now)
@@ -76,11 +77,6 @@ def _stable_tools(run: LiveRun) -> tuple[ToolSpec, ...]:
     if len(run.offered) <= run.setup.discover_above:
         return run.catalog.specs(run.offered)
     return run.catalog.specs([name for name in run.offered if name in run.setup.always_offered])
-
-
-def _summary_of(run: LiveRun) -> Summary | None:
-    history = run.state.history
-    return next((part for part in history[0].parts if isinstance(part, Summary)), None) if len(history) else None
 
 
 def _excerpt_at_change(before: str, after: str) -> str:

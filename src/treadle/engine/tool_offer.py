@@ -3,7 +3,6 @@
 With many tools it sees a few, and `find_tools` to find the others.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from treadle.core.calls import Call
@@ -12,17 +11,16 @@ from treadle.core.tool import Tool
 from treadle.engine.catalog import Catalog
 from treadle.engine.live import LiveRun
 from treadle.loop.decide import AskModel
-from treadle.loop.window import is_compacted
+from treadle.loop.window import find_summary
 
 FOUND = 8  # how many tools one search shows
 
 
 async def prepare_tools(run: LiveRun) -> None:
     """Have the tools prepared for the next request. What is left out isn't there for the model, and can't be called."""
-    prepare = getattr(run.toolset, "prepare", None)
-    if prepare is None or not getattr(run.toolset, "prepares", True):
+    if run.prepare is None:
         return
-    tools = tuple(await prepare(run.context(Call("", "", {}))))
+    tools = tuple(await run.prepare(run.context(Call("", "", {}))))
     if tools == run.base.listed:
         run.equip(run.base)
     elif tools != run.catalog.listed:
@@ -32,20 +30,23 @@ async def prepare_tools(run: LiveRun) -> None:
 
 def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dict[str, Any] | None]:
     """Return the tools for one request, in a stable order, and the schema of the answer if the model's server takes one."""
-    state = run.state
-    names = [] if step.last else list(_visible_names(run))
-    if state.keeps and not step.last:
-        names.append("read_result")
-    if names and is_compacted(state.history):
-        names.append("search_conversation")
-    if state.inner and state.background and not step.last:
-        names.append("background_result")
+    if step.last:
+        return run.catalog.specs(()), output_schema(run, has_tools=False)
+    state, output = run.state, run.setup.output
+    names = _visible_names(run)
+    if state.keeps:
+        names = (*names, "read_result")
+    if names and find_summary(state.history) is not None:
+        names = (*names, "search_conversation")
+    if state.inner and state.background:
+        names = (*names, "background_result")
     if names and state.partial is not None:
-        names.append("continue_call")
+        names = (*names, "continue_call")
+    if output is None:
+        return run.catalog.specs(names), None
     shape = output_schema(run, has_tools=bool(names))
-    output = run.setup.output
-    if output is not None and output.tool is not None and shape is None and not step.last:
-        names.append(output.tool.name)
+    if output.tool is not None and shape is None:
+        names = (*names, output.tool.name)
     return run.catalog.specs(names), shape
 
 
@@ -58,11 +59,11 @@ def output_schema(run: LiveRun, *, has_tools: bool) -> dict[str, Any] | None:
     return None if structured == "no" or (has_tools and structured == "without_tools") else output.shape
 
 
-def _visible_names(run: LiveRun) -> Iterable[str]:
+def _visible_names(run: LiveRun) -> tuple[str, ...]:
     if len(run.offered) <= run.setup.discover_above:
         return run.offered
     shown = {*run.setup.always_offered, *run.state.revealed}
-    return [*[name for name in run.offered if name in shown], "find_tools"]
+    return (*[name for name in run.offered if name in shown], "find_tools")
 
 
 def find_tools(run: LiveRun, query: str) -> tuple[str, tuple[str, ...]]:

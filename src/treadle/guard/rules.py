@@ -115,6 +115,8 @@ class _ToolRules(Struct, frozen=True):
     denies: tuple[tuple[_Wanted, Deny], ...]
     asks: tuple[tuple[_Wanted, Ask], ...]
     allows: tuple[tuple[_Wanted, Allow, bool], ...]
+    default: Verdict
+    objects: bool  # denies or asks about some calls, or all
 
 
 class RulePolicy:
@@ -148,17 +150,18 @@ class RulePolicy:
         """Return the verdict on a call."""
         tool = tool.for_call(call.arguments)
         plan = self._plan(tool)
-        objection = _object_by_plan(plan, call, tool, situation)
+        objection = _object_by_plan(plan, call, tool, situation) if plan.objects else None
         if objection is not None:
             return objection
-        arguments, parameters = call.arguments, tool.spec.parameters
-        verdict: Allow | None = None
+        verdict = plan.default
         for wanted, allowed, untrusted in plan.allows:
-            if conditions_hold(wanted, arguments, parameters, doubtful=False):
+            if conditions_hold(wanted, call.arguments, tool.spec.parameters, doubtful=False):
                 if untrusted or not situation.tainted:
                     return allowed
                 verdict = allowed
-        return self._judge_by_default(call, tool, situation) if verdict is None else ask_if_tainted(verdict, call, tool, situation)
+        if isinstance(verdict, Allow):
+            return ask_if_tainted(verdict, call, tool, situation) if situation.tainted else verdict
+        return ask_or_deny(verdict, situation) if isinstance(verdict, Ask) else verdict
 
     def objection(self, call: Call, tool: Tool, situation: Situation) -> Ask | Deny | None:
         """Return what the deny and ask rules say of a call; None where none of them applies."""
@@ -175,13 +178,13 @@ class RulePolicy:
         """Return whether the tool is offered to the model: not where every call of it is denied, whatever its action."""
         return any(self._plan(variant).barred is None for variant in tool.variants())
 
-    def _judge_by_default(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
+    def _default_verdict(self, tool: Tool) -> Verdict:
         decision = self._default or ("allow" if tool.effect == "read" else "ask")
         if decision == "allow":
             does = "only reads" if tool.effect == "read" else "is allowed where no rule says otherwise"
-            return ask_if_tainted(Allow("default", f"{tool.name} {does}."), call, tool, situation)
+            return Allow("default", f"{tool.name} {does}.")
         if decision == "ask":
-            return ask_or_deny(Ask("default", f"No rule allows {tool.name} without asking."), situation)
+            return Ask("default", f"No rule allows {tool.name} without asking.")
         return Deny("default", f"No rule allows {tool.name}.")
 
     def _plan(self, tool: Tool) -> _ToolRules:
@@ -200,7 +203,9 @@ class RulePolicy:
         allowing = [each for each in about if each.rule.decision == "allow"]
         allows = tuple([(each.wanted, Allow(each.by, each.reason(tool)), each.rule.untrusted) for each in allowing])
         flatly = next((denied for wanted, denied in denies if not wanted), None)
-        return _ToolRules(self._find_barred(tool) or flatly, denies, asks, allows)
+        barred = self._find_barred(tool) or flatly
+        objects = barred is not None or bool(denies or asks)
+        return _ToolRules(barred, denies, asks, allows, self._default_verdict(tool), objects)
 
     def _find_barred(self, tool: Tool) -> Deny | None:
         """Return the verdict for every call of the tool, where a list of names decides."""

@@ -48,10 +48,15 @@ def message_to_prompt(message: Message) -> Message:
 
     A summary becomes text, of which the user's own messages are outside of such markers. So does what a user added to a message.
     """
+    if message.role == "model":
+        return message
     if message.role == "person":
         return _person_to_prompt(message)
-    if message.role != "tools":
-        return message
+    for part in message.parts:
+        if isinstance(part, Result) and (part.untrusted or part.quoted or part.note):
+            break
+    else:
+        return message  # as nearly all are
     return Message(message.role, tuple([result_to_prompt(part) if isinstance(part, Result) else part for part in message.parts]))
 
 

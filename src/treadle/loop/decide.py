@@ -147,27 +147,23 @@ EMPTY_NOTE = "Your last reply was empty. Answer, or call a tool."
 
 def decide(state: RunState, terms: TurnTerms, squeezed: str = "") -> Step:
     """Return the next step. `squeezed` says, in words, which limit the rest of a tree of runs has reached."""
-    step = _decide_step(state, terms, squeezed)
-    return (_decide_fit(state, terms) or step) if isinstance(step, AskModel) else step
-
-
-def _decide_step(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     if state.finished is not None:
         return Idle()
     if state.calls:
         return _decide_calls(state)
+    step = _decide_after_calls(state, terms, squeezed)
+    return (_decide_fit(state, terms) or step) if isinstance(step, AskModel) else step
+
+
+def _decide_after_calls(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     if state.reply_open:
         return CloseReply()
     if state.cut:
         return _decide_continuation(state, terms, squeezed)
     if state.steering:
         return Deliver(tuple([message.id for message in state.steering]))
-    if state.background and not state.last and (state.output is not None or state.answer is not None):
-        return _decide_background(state)
-    if state.output is not None:
-        return Finish("answered", text=state.words)
-    if state.answer is not None:
-        return _decide_answer(state, terms, squeezed)
+    if state.output is not None or state.answer is not None:
+        return _decide_end(state, terms, squeezed)
     if state.empties:
         return _decide_silence(state, terms, squeezed)
     return _decide_next_request(state, terms, squeezed)
@@ -192,7 +188,7 @@ def decide_open_reply(state: RunState) -> Judge | CallTools | None:
 def _decide_calls(state: RunState) -> Step:
     """Settle what had begun in another process before anything else begins: what comes after it may need it."""
     begin = decide_open_reply(state)
-    if isinstance(begin, Judge):
+    if isinstance(begin, Judge) or (begin is not None and len(begin.calls) == len(state.calls)):
         return begin
     interrupted = tuple([call for call in state.calls if call.interrupted])
     if begin is not None and any(call.unclear for call in state.calls):
@@ -205,6 +201,13 @@ def _decide_calls(state: RunState) -> Step:
         return CloseReply()
     asked = tuple([call for call in (*state.calls, *state.inner) if call.waits])
     return WaitForPerson(asked) if asked else Sleep(state.sleeping)
+
+
+def _decide_end(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
+    """End the turn with the output or the answer, after what goes on in the background."""
+    if state.background and not state.last:
+        return _decide_background(state)
+    return Finish("answered", text=state.words) if state.output is not None else _decide_answer(state, terms, squeezed)
 
 
 def _decide_background(state: RunState) -> Step:

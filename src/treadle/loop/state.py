@@ -4,8 +4,8 @@ A round is open from the model's first call until every call has its result; onl
 that the history only ever grows.
 """
 
-from collections.abc import Iterable
-from typing import Any, assert_never
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -109,8 +109,9 @@ class CallState(Struct, frozen=True):
     @property
     def ready(self) -> bool:
         """Whether it may run and hasn't begun to."""
-        is_open = self.result is None and self.wait is None and self.attempts == 0
-        return is_open and (self.approved or isinstance(self.verdict, Allow))
+        if self.result is not None or self.wait is not None or self.attempts or self.question is not None:
+            return False
+        return self.approved or isinstance(self.verdict, Allow)
 
     @property
     def interrupted(self) -> bool:
@@ -202,73 +203,20 @@ def replay(entries: Iterable[Entry], state: RunState | None = None) -> RunState:
     return state
 
 
-def apply_entry(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line for each kind of entry
-    """Return the state after one more entry."""
-    match entry:
-        case Replied():
-            changed = _replied(state, entry)
-        case Judged():
-            changed = _judged(state, entry)
-        case Started():
-            changed = _with_call(state, entry.call_id, key=entry.key, attempts=entry.attempt, began_at=entry.at, question=None)
-        case Returned():
-            changed = _returned(state, entry)
-        case Called():
-            changed = _called(state, entry)
-        case Awaited():
-            changed = _awaited(state, entry)
-        case Woken():
-            changed = _woken(state, entry)
-        case Previewed():
-            changed = _with_call(state, entry.call_id, preview=entry.text, seal=entry.seal)
-        case Approved():
-            changed = _approved(state, entry)
-        case Refused():
-            changed = _refused(state, entry)
-        case Unclear():
-            changed = _with_call(state, entry.call_id, question=UnclearQuestion(entry.reason, entry.at))
-        case Settled():
-            changed = _settled(state, entry)
-        case Opened():
-            changed = _opened(state, entry)
-        case Said():
-            changed = _said(state, entry)
-        case Steered():
-            changed = _steered(state, entry)
-        case Delivered():
-            changed = _delivered(state, entry)
-        case Informed():
-            changed = _informed(state, entry)
-        case Noted():
-            changed = _noted(state, entry)
-        case Shortened():
-            changed = replace(state, history=shorten_results(state.history, entry.call_ids))
-        case Compacted():
-            changed = _compacted(state, entry)
-        case Overflowed():
-            capacity = min(entry.size if state.capacity is None else state.capacity, entry.size) * 6 // 10
-            changed = replace(state, capacity=capacity, overflowed=entry.reason, spent=_spending(state.spent, entry.usage))
-        case Finished():
-            changed = replace(state, finished=entry, spent=_spending(state.spent, entry.usage))
-        case Resumed():
-            changed = replace(state, finished=None, empties=0, filtered=False, notes=0, rejections=0)
-        case Forked():
-            changed = state
-        case _:
-            assert_never(entry)
-    return _counted(changed, state, entry)
+def apply_entry(state: RunState, entry: Entry) -> RunState:
+    """Return the state after one more entry, with position and clock moved on.
+
+    A message that is sent while the turn waits for a person takes none of its time.
+    """
+    kind, at, earlier = type(entry), entry.at, state.at
+    changed = _APPLY[kind](state, entry)
+    if at <= earlier or kind in _IDLE or state.finished is not None:
+        return replace(changed, position=state.position + 1, at=max(earlier, at))
+    spent = changed.spent
+    return replace(changed, position=state.position + 1, at=at, spent=replace(spent, seconds=spent.seconds + at - earlier))
 
 
 _IDLE = frozenset((Said, Approved, Refused, Settled, Resumed, Opened, Forked))  # the time before these was a person's
-
-
-def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
-    """With position and clock moved on. A message that is sent while the turn waits for a person takes none of its time."""
-    at, earlier = entry.at, before.at
-    if at <= earlier or type(entry) in _IDLE or before.finished is not None:
-        return replace(changed, position=before.position + 1, at=max(earlier, at))
-    spent = changed.spent
-    return replace(changed, position=before.position + 1, at=at, spent=replace(spent, seconds=spent.seconds + at - earlier))
 
 
 def _opened(state: RunState, entry: Opened) -> RunState:
@@ -433,24 +381,24 @@ def _told(state: RunState, call_ids: tuple[str, ...]) -> RunState:
 def _replied(state: RunState, entry: Replied) -> RunState:
     """Apply a reply, or a piece of one. Calls in a reply that was requested without tools don't count."""
     parts = (*state.parts, *entry.parts) if state.parts else entry.parts
-    calls = state.calls
+    usage, calls = entry.usage, state.calls
+    new: tuple[CallState, ...] = ()
     if not entry.last:
         new = tuple([CallState(part.id, part.name, part) for part in entry.parts if isinstance(part, Written)])
         calls = (*calls, *new) if calls else new
-    spent = _spending(state.spent, entry.usage)
     changed = replace(
         state,
         parts=parts,
         calls=calls,
         reply_open=entry.more,
         last=entry.last,
-        spent=spent,
+        spent=_spending(state.spent, usage),
         note="",
         overflowed="",
         cut=0,
-        density=measure_density(state.history, entry.usage) or state.density,
+        density=measure_density(state.history, usage) or state.density,
     )
-    if entry.more:
+    if entry.more or new:  # a new call has no result yet
         return changed
     if calls:
         return _closed(changed)
@@ -493,14 +441,22 @@ def _judged(state: RunState, entry: Judged) -> RunState:
     if isinstance(verdict, Deny):
         result = Result(entry.call.id, entry.call.name, verdict.reason, verdict.problem)
     call = entry.call  # its name is the tool's, which may be another one than the model wrote
-    found = find_call(state, call.id)
-    changes: dict[str, Any] = {"name": call.name, "call": call, "verdict": verdict, "judged_at": entry.at, "note": entry.note}
-    fields = _change_call(state, call.id, {**changes, "terms": entry.terms, "tainted": state.tainted, "result": result})
+    changes: dict[str, Any] = {
+        "name": call.name,
+        "call": call,
+        "verdict": verdict,
+        "judged_at": entry.at,
+        "note": entry.note,
+        "terms": entry.terms,
+        "tainted": state.tainted,
+        "result": result,
+    }
+    fields = _change_call(state, call.id, changes)
     if result is not None:
         fields["trail"] = extend_trail(state.trail, call_fingerprint(call), result.content, call.name, failed=True)
         fields["refused_repeat"] = state.refused_repeat or result.problem == "repeat"
-    elif found is None or not found.background:  # the model's call was counted
-        fields |= _count_call(state, call.name)
+    elif not (state.inner and _is_background(state, call.id)):  # the model's call was counted
+        _count_call(state, call.name, fields)
     changed = replace(state, **fields)
     if entry.partial or state.partial is not None:
         changed = _with_partial(changed, entry)
@@ -515,11 +471,16 @@ def _with_partial(state: RunState, entry: Judged) -> RunState:
     return replace(state, partial=None) if is_sent else state
 
 
-def _count_call(state: RunState, name: str) -> dict[str, Any]:
-    """Return the fields of the state that count a call of a tool."""
-    usage = replace(state.spent.usage, calls=state.spent.usage.calls + 1)
-    tool_calls = {**state.tool_calls, name: state.tool_calls.get(name, 0) + 1}
-    return {"spent": replace(state.spent, usage=usage), "tool_calls": tool_calls}
+def _is_background(state: RunState, call_id: str) -> bool:
+    found = find_call(state, call_id)
+    return found is not None and found.background
+
+
+def _count_call(state: RunState, name: str, fields: dict[str, Any]) -> None:
+    """Change the fields of the state that count a call of a tool."""
+    spent, counts = state.spent, state.tool_calls
+    fields["spent"] = replace(spent, usage=replace(spent.usage, calls=spent.usage.calls + 1))
+    fields["tool_calls"] = {**counts, name: counts.get(name, 0) + 1}
 
 
 def _approved(state: RunState, entry: Approved) -> RunState:
@@ -598,7 +559,9 @@ def _final_output(found: CallState, entry: Returned) -> dict[str, Any] | str:
 def _extend_trail(trail: Trail, found: CallState, result: Result) -> Trail:
     if found.call is None or found.within:
         return trail
-    seen = "".join([result.content, *[media.sha256 for media in result.media]])  # another picture may have the same label
+    seen = result.content
+    if result.media:  # another picture may have the same label
+        seen = "".join([seen, *[media.sha256 for media in result.media]])
     return extend_trail(trail, call_fingerprint(found.call), seen, found.name, failed=result.problem is not None)
 
 
@@ -625,11 +588,11 @@ def _with_call(state: RunState, call_id: str, **changes: Any) -> RunState:
 
 def _change_call(state: RunState, call_id: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the field of the state that has a call, with that call changed: a copy of the state is made once for all fields."""
-    if state.inner and any(call.id == call_id for call in state.inner):
-        return {"inner": _changed(state.inner, call_id, changes)}
     calls = state.calls
     if len(calls) == 1 and calls[0].id == call_id:  # by far the commonest round
         return {"calls": (replace(calls[0], **changes),)}
+    if state.inner and any(call.id == call_id for call in state.inner):
+        return {"inner": _changed(state.inner, call_id, changes)}
     return {"calls": _changed(calls, call_id, changes)}
 
 
@@ -648,6 +611,9 @@ def _closed(state: RunState) -> RunState:
         results.append(call.result)
     spent = state.spent
     history, transcript = _extended(state, Message("model", _said_parts(state)), Message("tools", tuple(results)))
+    if state.inner:
+        inner_calls = (*state.inner_calls, *_inner_calls(state))
+        state = replace(state, inner=tuple([call for call in state.inner if call.background]), inner_calls=inner_calls)
     return replace(
         state,
         history=history,
@@ -656,8 +622,6 @@ def _closed(state: RunState) -> RunState:
         handoff="",
         parts=(),
         calls=(),
-        inner=tuple([call for call in state.inner if call.background]) if state.inner else (),
-        inner_calls=(*state.inner_calls, *_inner_calls(state)) if state.inner else state.inner_calls,
         words=text_of(state.parts).strip() or state.words,
         empties=0,
         spent=replace(spent, rounds=spent.rounds + 1),
@@ -686,3 +650,64 @@ def _said_parts(state: RunState) -> tuple[Part, ...]:
         else:
             parts.append(part)
     return tuple(parts)
+
+
+def _started(state: RunState, entry: Started) -> RunState:
+    return _with_call(state, entry.call_id, key=entry.key, attempts=entry.attempt, began_at=entry.at, question=None)
+
+
+def _previewed(state: RunState, entry: Previewed) -> RunState:
+    return _with_call(state, entry.call_id, preview=entry.text, seal=entry.seal)
+
+
+def _unclear(state: RunState, entry: Unclear) -> RunState:
+    return _with_call(state, entry.call_id, question=UnclearQuestion(entry.reason, entry.at))
+
+
+def _shortened(state: RunState, entry: Shortened) -> RunState:
+    return replace(state, history=shorten_results(state.history, entry.call_ids))
+
+
+def _overflowed(state: RunState, entry: Overflowed) -> RunState:
+    capacity = min(entry.size if state.capacity is None else state.capacity, entry.size) * 6 // 10
+    return replace(state, capacity=capacity, overflowed=entry.reason, spent=_spending(state.spent, entry.usage))
+
+
+def _finished(state: RunState, entry: Finished) -> RunState:
+    return replace(state, finished=entry, spent=_spending(state.spent, entry.usage))
+
+
+def _resumed(state: RunState, entry: Resumed) -> RunState:
+    return replace(state, finished=None, empties=0, filtered=False, notes=0, rejections=0)
+
+
+def _forked(state: RunState, entry: Forked) -> RunState:
+    return state
+
+
+_APPLY: dict[type[Entry], Callable[[RunState, Any], RunState]] = {  # how each kind of entry changes the state
+    Opened: _opened,
+    Said: _said,
+    Steered: _steered,
+    Delivered: _delivered,
+    Informed: _informed,
+    Replied: _replied,
+    Judged: _judged,
+    Previewed: _previewed,
+    Approved: _approved,
+    Refused: _refused,
+    Started: _started,
+    Unclear: _unclear,
+    Settled: _settled,
+    Called: _called,
+    Awaited: _awaited,
+    Woken: _woken,
+    Returned: _returned,
+    Noted: _noted,
+    Shortened: _shortened,
+    Compacted: _compacted,
+    Overflowed: _overflowed,
+    Finished: _finished,
+    Resumed: _resumed,
+    Forked: _forked,
+}

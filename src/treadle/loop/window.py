@@ -143,9 +143,13 @@ def select_prefix(history: History, window: int) -> Prefix | None:
     return Prefix(cut, said_size, notes_size)
 
 
-def is_compacted(history: History) -> bool:
-    """Return whether a summary stands for the beginning of a history."""
-    return len(history) > 0 and any(isinstance(part, Summary) for part in history[0].parts)
+def find_summary(history: History) -> Summary | None:
+    """Return the summary that stands for the beginning of a history, if there is one."""
+    if (first := history.first) is not None:
+        for part in first.parts:
+            if isinstance(part, Summary):
+                return part
+    return None
 
 
 def compact_history(history: History, messages: int, summary: Summary) -> History:

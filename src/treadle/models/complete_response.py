@@ -7,9 +7,9 @@ import re
 
 from msgspec import Struct
 
-_BEGIN = b"HTTP/1.1 200 "
-_END = b"\r\n\r\n"
-_FIELD = re.compile(r"\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)(?=\r\n|\Z)")
+_NAME, _VALUE = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", r"[^\r\n\0]*"
+_HEAD = re.compile(rf"HTTP/1\.1 200 [^\r\n]*((?:\r\n{_NAME}:{_VALUE})*)\r\n\r\n".encode())  # without folded and malformed fields
+_FIELD = re.compile(f"\r\n({_NAME}):({_VALUE})")
 _BEYOND = frozenset(("transfer-encoding", "content-encoding", "upgrade"))  # fields of a response that is more than its bytes
 
 
@@ -44,17 +44,14 @@ class CompleteBody:
 
 def read_complete_response(data: bytes) -> tuple[CompleteHead, CompleteBody] | None:
     """Return the response, if these bytes are all of it and its connection stays open; else None."""
-    end = data.find(_END)
-    if end < 0 or not data.startswith(_BEGIN):
+    head = _HEAD.match(data)
+    if head is None:
         return None
-    head = data[:end].decode("utf-8", "surrogateescape")
-    found = _FIELD.findall(head)
-    headers = {name.lower(): value.strip() for name, value in found}
-    if len(found) != head.count("\n") or len(headers) != len(found):  # a folded or malformed field, or one that comes twice
-        return None
-    length = headers.get("content-length", "")
-    if not (length.isascii() and length.isdigit()) or int(length) != len(data) - end - len(_END):
+    fields = _FIELD.findall(head[1].decode("utf-8", "surrogateescape"))
+    headers = {name.lower(): value.strip() for name, value in fields}
+    body = data[head.end() :]
+    if headers.get("content-length") != str(len(body)) or len(headers) != len(fields):  # or a field that comes twice
         return None
     if not _BEYOND.isdisjoint(headers) or headers.get("connection", "keep-alive").lower() != "keep-alive":
         return None
-    return CompleteHead(headers), CompleteBody(data[end + len(_END) :])
+    return CompleteHead(headers), CompleteBody(body)

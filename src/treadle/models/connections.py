@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 KEEP_ALIVE = 55.0  # seconds an unused connection is kept: below the minute after which most proxies drop one
 DRAIN_TIMEOUT = 0.25  # seconds for what may follow the end of a reply
+_NEVER = float("inf")
 TICK = 0.25  # seconds between two looks for answers that have stalled
 
 
@@ -265,20 +266,20 @@ class ReadTimer:
 
     __slots__ = ("_limit", "_transport", "given_up", "until")
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, limit: float) -> None:
         self._transport = transport
-        self._limit = 0.0
-        self.until = float("inf")
+        self._limit = limit
+        self.until = monotonic() + limit
         self.given_up = False
 
     def begin(self, limit: float) -> None:
-        """Start the timeout."""
+        """Start the timeout again."""
         self._limit = limit
         self.until = monotonic() + limit
 
     def rest(self) -> None:
         """Stop the timeout: data arrived."""
-        self.until = float("inf")
+        self.until = _NEVER
 
     def give_up(self) -> None:
         """Abort after the timeout: closing the connection wakes the waiting task."""
@@ -351,10 +352,11 @@ class HttpExchange:
         connection, self._connection = self._connection, None
         if connection is None:
             return
-        self._route.hub.unwatch(self._wait)
+        route, payload = self._route, self._payload
+        route.hub.unwatch(self._wait)
         # After a response that was there at once, the connection is fit; whether it still is, `take` looks.
-        if self._payload.at_eof() and (isinstance(self._payload, CompleteBody) or _is_alive(connection)):
-            self._route.keep(connection)
+        if payload.at_eof() and (isinstance(payload, CompleteBody) or _is_alive(connection)):
+            route.keep(connection)
         else:
             _abort(connection)
 
@@ -389,14 +391,13 @@ async def _send(
     route: ServerRoute, server: ServerIdentity, connection: "Connection", request_head: bytes, body: bytes, *, kept: bool
 ) -> HttpExchange:
     protocol, transport = _endpoints_of(connection, server)
-    wait = ReadTimer(transport)
+    wait = ReadTimer(transport, route.timeouts.first_byte)
     route.hub.watch(wait)
     try:
         if not kept:  # a parser serves all responses of its connection, one after the other
             protocol.set_response_params(read_until_eof=True)
         protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
         transport.writelines((request_head, body) if body else (request_head,))  # no copy of it stays while the model works
-        wait.begin(route.timeouts.first_byte)
         head, payload = await protocol.read()
         while head.code < 200:  # 1xx announces the answer
             head, payload = await protocol.read()

@@ -7,6 +7,7 @@ decides about retries. The wires define what is sent and how the response is rea
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from time import monotonic
 from typing import Protocol
@@ -124,7 +125,7 @@ class ModelEndpoint:
         self._netloc, self._base_path, self._query = parts.netloc, parts.path.rstrip("/"), parts.query
         self._head("", "", "", {})  # says now if a header can't be sent
 
-    async def reply(
+    def reply(
         self,
         path: str,
         body: bytes,
@@ -140,13 +141,33 @@ class ModelEndpoint:
         `rewrite` writes the body again after a repair that the wire itself takes part in. `whole_path` is used instead for a server
         that doesn't stream, on wires that choose streaming by the path. `progress` is told how much has been written.
         """
-        meter = None if progress is None else WritingMeter(progress)
-        answer, changes = await self._send_with_repairs(path, body, headers or {}, rewrite, whole_path)
-        for repair in changes:
-            span = "from now on" if repair.lasting else "this time"
-            yield Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} {span}.")
+        send = partial(self._send_with_repairs, path, body, headers or {}, rewrite, whole_path)
+        if splitter is None:
+            return _WholeReply(partial(self._read_whole, send, reading), reading)
+        return self._stream(send, reading, splitter, None if progress is None else WritingMeter(progress))
+
+    async def _read_whole(self, send: "_Send", reading: ReplyReader) -> Iterator[Delta]:
+        answer, changes = await send()
         try:
-            if splitter is None or answer.headers.get("content-type", "").startswith("application/json"):
+            deltas = reading.whole(await answer.rest())
+        except ModelError as error:  # after the notices
+            deltas = _raise_later(error)
+        finally:
+            answer.leave()
+        return chain(map(self._announce, changes), deltas) if changes else iter(deltas)
+
+    def _announce(self, repair: Repair) -> Notice:
+        span = "from now on" if repair.lasting else "this time"
+        return Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} {span}.")
+
+    async def _stream(
+        self, send: "_Send", reading: ReplyReader, splitter: StreamSplitter, meter: WritingMeter | None
+    ) -> AsyncIterator[Delta]:
+        answer, changes = await send()
+        for repair in changes:
+            yield self._announce(repair)
+        try:
+            if answer.headers.get("content-type", "").startswith("application/json"):
                 rest = reading.whole(await answer.rest())
             else:
                 while not reading.ended and (piece := await _read_some(answer, reading)):
@@ -247,6 +268,43 @@ class ModelEndpoint:
         if not head.isascii() or head.count("\r") != ends or head.count("\n") != ends:
             raise SettingsError(f"A header for {self._server.model} has a character that can't be sent; is the key whole?")
         return head.encode()
+
+
+_Send = Callable[[], Awaitable[tuple[HttpExchange, list[Repair]]]]
+
+
+class _WholeReply:
+    """The deltas of a reply that comes in one piece.
+
+    No generator: the event loop keeps account of each of those, which costs as much as reading the reply.
+    """
+
+    __slots__ = ("_deltas", "_read", "_reading")
+
+    def __init__(self, read: Callable[[], Awaitable[Iterator[Delta]]], reading: ReplyReader) -> None:
+        self._read = read
+        self._reading = reading
+        self._deltas: Iterator[Delta] | None = None
+
+    def __aiter__(self) -> "_WholeReply":
+        return self
+
+    async def __anext__(self) -> Delta:
+        if self._deltas is None:
+            self._deltas = await self._read()
+        try:
+            for delta in self._deltas:
+                return delta
+        except ModelError as error:
+            error.usage = error.usage or self._reading.usage
+            raise
+        raise StopAsyncIteration
+
+
+def _raise_later(error: ModelError) -> Iterator[Delta]:
+    """Raise an error where the first delta would come."""
+    raise error
+    yield
 
 
 def find_repair(refusal: ModelRefused, sent: bytes) -> Repair | None:

@@ -109,13 +109,17 @@ class MemoryJournal:
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Store entries at `position`."""
-        kept = self._runs.setdefault(run_id, [])
+        kept = self._runs.get(run_id) or self._begin(run_id, position, entries)
         if len(kept) != position:
             return _Completed(_taken_error(run_id))
+        kept += entries
+        return DONE
+
+    def _begin(self, run_id: str, position: int, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the entries of a run that has none yet."""
         if not position and entries and isinstance(first := entries[0], Opened) and first.parent:
             self._nested.setdefault(first.parent, []).append(run_id)
-        kept.extend(entries)
-        return DONE
+        return self._runs.setdefault(run_id, [])
 
     async def read(self, run_id: str) -> list[Entry]:
         """Return all entries of a run."""

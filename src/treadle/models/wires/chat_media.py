@@ -5,7 +5,7 @@ On this wire, results are text only: their media come in a user message right af
 
 from typing import assert_never
 
-from treadle.core.calls import Media
+from treadle.core.calls import Media, Result
 from treadle.core.messages import Message, Part, Text
 from treadle.models.encoding import encode
 from treadle.models.media import (
@@ -14,7 +14,6 @@ from treadle.models.media import (
     introduce_media,
     load_media,
     media_as_text,
-    results_with_media,
     to_data_url,
 )
 
@@ -31,8 +30,9 @@ def encode_chat_content(parts: tuple[Part, ...], blobs: MediaLoader | None) -> b
 def encode_result_media(message: Message, blobs: MediaLoader | None) -> bytes:
     """Encode the user message with the media of a round's results; empty if they have none."""
     parts: list[bytes] = []
-    for result in results_with_media(message):
-        parts += [_encode_text(introduce_media(result)), *[_encode_media(media, blobs) for media in result.media]]
+    for part in message.parts:
+        if isinstance(part, Result) and part.media:
+            parts += [_encode_text(introduce_media(part)), *[_encode_media(media, blobs) for media in part.media]]
     return b'{"role":"user","content":[%b]}' % b",".join(parts) if parts else b""
 
 

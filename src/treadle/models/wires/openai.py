@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey
-from treadle.core.messages import Message, Thinking, text_of
+from treadle.core.messages import Message, Text, Thinking, text_of
 from treadle.core.requests import (
     CallDelta,
     CallDone,
@@ -29,6 +29,7 @@ from treadle.core.requests import (
     Request,
     TextDelta,
     ThinkingDelta,
+    ToolSpec,
     Traits,
     Usage,
 )
@@ -120,6 +121,7 @@ class OpenAI:
         self._tools = CachedEncoder(encode_functions)
         self._instructions = CachedEncoder(_encode_instructions)
         self._shape = CachedEncoder(_encode_schema)
+        self._begun: tuple[str, tuple[ToolSpec, ...], Options, dict[str, Any] | None, bytes] | None = None
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
@@ -131,13 +133,22 @@ class OpenAI:
         )
 
     def _body(self, request: Request) -> bytes:
-        check_extra(request.options.extra, "messages", *(("response_format",) if request.shape is not None else ()))
-        instructions = self._instructions(request.instructions) if request.instructions else b""
-        messages = [part for part in (instructions, self._get_encoder().history(request)) if part]
-        tools = self._encode_tools(request)
-        shape = self._shape(request.shape) if request.shape is not None else b""
-        settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
-        return b'{%b%b%b,"messages":[%b]}' % (settings, tools, shape, b",".join(messages))
+        beginning, history = self._encode_beginning(request), self._get_encoder().history(request)
+        return b"%b%b%b]}" % (beginning, b"," if history and request.instructions else b"", history)
+
+    def _encode_beginning(self, request: Request) -> bytes:
+        """Encode everything before the conversation, instructions included: all requests of a run have the same objects there."""
+        instructions, tools, options, shape = request.instructions, request.tools, request.options, request.shape
+        last = self._begun
+        if last is not None and last[0] is instructions and last[1] is tools and last[2] is options and last[3] is shape:
+            return last[4]
+        check_extra(options.extra, "messages", *(("response_format",) if shape is not None else ()))
+        settings = (self._settings_with_tools if tools else self._settings)(options)
+        schema = self._shape(shape) if shape is not None else b""
+        system = self._instructions(instructions) if instructions else b""
+        beginning = b'{%b%b%b,"messages":[%b' % (settings, self._encode_tools(request), schema, system)
+        self._begun = instructions, tools, options, shape, beginning
+        return beginning
 
     def _encode_tools(self, request: Request) -> bytes:
         """Encode functions, and the server's own tools from the options."""
@@ -210,13 +221,14 @@ class ChatEncoder:
     def __init__(self, wire: str = "chat/openai", quirks: Quirks = Quirks()) -> None:  # noqa: B008 - frozen
         self._wire = wire
         self._quirks = quirks
+        self._form = f"{wire} {quirks.reasoning}"  # of the encoded history
 
     def history(self, request: Request) -> bytes:
         """Encode all messages of a request, with its note at the end."""
         if not self._quirks.strict_roles:
-            form = f"{self._wire} {self._quirks.reasoning}"
-            encode_once = partial(self.message, blobs=request.blobs)
-            return append_note(request, request.history.encoded(form, encode_once))
+            encode_once = self.message if request.blobs is None else partial(self.message, blobs=request.blobs)
+            encoded = request.history.encoded(self._form, encode_once)
+            return append_note(request, encoded) if request.note else encoded
         encoded = self._encode_strict_roles(request.history, request.blobs)
         if request.note and request.history and request.history[-1].role == "tools" and not ends_with_user(request.history[-1]):
             return (
@@ -257,13 +269,21 @@ class ChatEncoder:
         return b",".join([self._encode_result(part) for part in message.parts if isinstance(part, Result)])
 
     def _encode_reply(self, message: Message) -> bytes:
-        text = text_of(message.parts)
-        calls = b",".join([self._call(part) for part in message.parts if isinstance(part, Call)])
-        own = merge_inner_fields([part.json for part in message.parts if isinstance(part, Opaque) and part.wire == self._wire])
+        texts: list[str] = []
+        calls: list[bytes] = []
+        data: list[str] = []
+        for part in message.parts:
+            if isinstance(part, Call):
+                calls.append(self._call(part))
+            elif isinstance(part, Text):
+                texts.append(part.text)
+            elif isinstance(part, Opaque) and part.wire == self._wire:
+                data.append(part.json)
+        text, own = "".join(texts), merge_inner_fields(data) if data else b""
         if calls:
             reasoning = self._encode_reasoning(message) if self._quirks.reasoning else b""
             content = encode(text or None)
-            return b'{"role":"assistant","content":%b%b%b,"tool_calls":[%b]}' % (content, reasoning, own, calls)
+            return b'{"role":"assistant","content":%b%b%b,"tool_calls":[%b]}' % (content, reasoning, own, b",".join(calls))
         return b'{"role":"assistant","content":%b%b}' % (encode(text), own) if text else b""
 
     def _encode_reasoning(self, message: Message) -> bytes:
@@ -376,22 +396,23 @@ _NO_FUNCTION = _Function()
 class ChatReply:
     """Reads one reply: deltas from the payloads of a stream, or from a complete body."""
 
+    ended = False
+    _reason: str | None = None
+    _counts: _Usage | None = None
+    _called = False
+    _model: Any = None  # as the server calls it
+    _last: PartialCall | None = None
+    _details: ReasoningDetails | None = None  # if there are any
+
     def __init__(
         self, server: ServerIdentity, ids: CallIds, wire: str = "chat/openai", report: Callable[[Progress], None] | None = None
     ) -> None:
-        self.ended = False
         self._server = server
         self._ids = ids
         self._wire = wire
         self._report = report
-        self._details = ReasoningDetails(wire)
-        self._reason: str | None = None
-        self._counts: _Usage | None = None
-        self._called = False
         self._chances: dict[str, float] = {}
-        self._model: Any = None  # as the server calls it
         self._open: list[PartialCall] = []  # in the order they began, which is the order they are handed on
-        self._last: PartialCall | None = None
         self._by_index: dict[int, PartialCall] = {}
 
     @property
@@ -432,24 +453,30 @@ class ChatReply:
         if not chunk.choices:
             raise unreadable_reply_error(self._server, body)
         self.ended = True
-        choice = chunk.choices[0]
-        deltas: list[Delta] = []
-        if choice.message is not None:
-            calls, choice.message.tool_calls = choice.message.tool_calls or (), None
-            deltas += self._heard(chunk)
+        message = chunk.choices[0].message
+        if message is None:
+            return self._last_deltas()
+        calls, message.tool_calls = message.tool_calls or (), None
+        deltas = self._heard(chunk)
+        if self._details is not None:
             deltas += self._details.take()
-            for piece in calls:
-                deltas += self._read_complete_call(piece)
-        deltas += self.end()
+        for piece in calls:
+            deltas += self._read_complete_call(piece)
+        deltas += self._last_deltas()
         return deltas
 
     def end(self) -> Iterator[Delta]:
         """Return the deltas left at the end of the stream."""
         if not self.ended and self._reason is None:
             raise broken_reply_error(self._server, "it ended without saying why")
-        yield from self._close_calls()
-        yield from self._details.take()
-        yield ReplyEnded(self._finish(), self.usage, self._server.model, self._chances, str(self._model or ""))
+        yield from self._last_deltas()
+
+    def _last_deltas(self) -> list[Delta]:
+        deltas: list[Delta] = self._close_calls() if self._open else []
+        if self._details is not None:
+            deltas += self._details.take()
+        deltas.append(ReplyEnded(self._finish(), self.usage, self._server.model, self._chances, str(self._model or "")))
+        return deltas
 
     def _chunk(self, payload: bytes) -> _Chunk:
         try:
@@ -476,7 +503,8 @@ class ChatReply:
                 self._said(said, deltas)
             if choice.finish_reason:
                 self._stop(choice.finish_reason)
-                deltas += self._close_calls()
+                if self._open:
+                    deltas += self._close_calls()
         return deltas
 
     def _said(self, said: _Message, deltas: list[Delta]) -> None:
@@ -484,6 +512,7 @@ class ChatReply:
         if thought:
             deltas.append(ThinkingDelta(thought))
         if said.reasoning_details:
+            self._details = self._details or ReasoningDetails(self._wire)
             self._details.add(said.reasoning_details)
         if is_present(said.extra_content):
             deltas.append(_extra_content(self._wire, said.extra_content))
@@ -506,7 +535,8 @@ class ChatReply:
         if is_present(piece.extra_content):
             call.opaque = _extra_content(self._wire, piece.extra_content)
         while self._open and self._open[0].complete and self._open[0].name:
-            deltas += self._details.take()
+            if self._details is not None:
+                deltas += self._details.take()
             deltas.append(self._finish_call(self._open.pop(0)))
 
     def _read_complete_call(self, piece: _CallPiece) -> tuple[Delta, Delta]:
@@ -533,7 +563,8 @@ class ChatReply:
 
     def _close_calls(self) -> list[Delta]:
         calls, self._open = self._open, []
-        return [*self._details.take(), *(self._finish_call(call, cut=self._is_cut) for call in calls)] if calls else []
+        details = self._details.take() if self._details is not None else ()
+        return [*details, *[self._finish_call(call, cut=self._is_cut) for call in calls]]
 
     @property
     def _is_cut(self) -> bool:
