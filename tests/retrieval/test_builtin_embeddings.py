@@ -7,7 +7,7 @@ from array import array
 
 import pytest
 
-from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
+from treadle.retrieval.local_embeddings import BuiltinEmbedder, is_builtin_installed
 
 needs_wheel = pytest.mark.skipif(not is_builtin_installed(), reason="wordllama isn't installed")
 
@@ -51,7 +51,7 @@ def refuse(*_, **__):
 
 socket.getaddrinfo = socket.create_connection = refuse
 socket.socket.connect = socket.socket.connect_ex = refuse
-from treadle.retrieval.embeddings.builtin import BuiltinEmbedder
+from treadle.retrieval.local_embeddings import BuiltinEmbedder
 vectors = asyncio.run(BuiltinEmbedder().embed(["hello"]))
 assert len(vectors[0]) == 1024
 assert "wordllama" not in sys.modules and "requests" not in sys.modules
@@ -68,7 +68,7 @@ def test_it_works_without_network_and_without_the_package_s_own_code(tmp_path):
 
 LOADED_ONCE = """
 import asyncio, sys
-from treadle.retrieval.embeddings.builtin import BuiltinEmbedder
+from treadle.retrieval.local_embeddings import BuiltinEmbedder
 opened = []
 sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
 for _ in range(2):
@@ -86,7 +86,7 @@ def test_all_embedders_of_a_process_share_one_model():
 MISSING = """
 import sys
 sys.modules["tokenizers"] = None
-from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
+from treadle.retrieval.local_embeddings import BuiltinEmbedder, is_builtin_installed
 assert not is_builtin_installed()
 try:
     BuiltinEmbedder()

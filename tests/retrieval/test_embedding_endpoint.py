@@ -10,7 +10,7 @@ import pytest
 
 from treadle.core.errors import MissingKey, ModelRefused, ModelUnavailable, ReplyBroken
 from treadle.models.http import close_model_connections
-from treadle.retrieval.embeddings.endpoint import EndpointEmbedder
+from treadle.retrieval.embedding_endpoint import EndpointEmbedder
 
 
 def vectors_of(texts):

@@ -1,17 +1,22 @@
-"""The built-in embedder from a wheel: WordLlama's 256 numbers for each of 32,000 tokens, averaged over a text.
+"""Embeddings without a server: by the built-in model from a wheel, or hashed from the words of a text.
 
-Only the files of the package are used, and none of its code: that would ask the hub for a tokenizer which lies beside it, and
-set up logging for the whole program. Nothing is ever downloaded.
+The built-in model is WordLlama: 256 numbers for each of 32,000 tokens, averaged over a text. Only the files of its package are
+used, and none of its code: that would ask the hub for a tokenizer which lies beside it, and set up logging for the whole
+program. Nothing is ever downloaded. Vectors are bytes: float32, of length one, made without numpy where a server sends them.
 """
 
 import asyncio
 import json
 import threading
+from array import array
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
+from math import isfinite, sqrt
 from pathlib import Path
+from re import findall
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from treadle.core.errors import SettingsError
 
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+
+DIMENSION = 256  # of a hashed vector
 MAX_TEXT = 8_000  # characters of a text that are read: the rest of a longer one says nothing new
 BATCH_SIZE = 64  # texts; so many are in memory as tokens
 
@@ -28,6 +35,35 @@ _TOKENIZER = Path("tokenizers") / "l2_supercat_tokenizer_config.json"
 _MISSING = "The built-in embeddings need packages that aren't here: pip install 'treadle[retrieval]'."
 
 _loading = threading.Lock()  # several threads that need the model at once load it once
+
+
+def to_unit_vector(numbers: Sequence[float]) -> bytes:
+    """Return the normalized vector; a zero vector stays zero."""
+    length = sqrt(sum(number * number for number in numbers))
+    if not isfinite(length) or length == 0.0:
+        return bytes(4 * len(numbers))
+    return array("f", [number / length for number in numbers]).tobytes()
+
+
+class HashedEmbedder:
+    """The embedder behind `hashed`."""
+
+    def __init__(self, dimension: int = DIMENSION) -> None:
+        self.name = f"hashed:{dimension}"
+        self.floor = 0.3
+        self._dimension = dimension
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Return a vector for each text."""
+        return [self._hash_text(text) for text in texts]
+
+    def _hash_text(self, text: str) -> bytes:
+        numbers = [0.0] * self._dimension
+        for word in findall(r"\w+", text.lower()):
+            for part in {word, word[:5]}:
+                code = crc32(part.encode("utf-8", "replace"))
+                numbers[code % self._dimension] += 1.0 if code & 0x80000000 else -1.0
+        return to_unit_vector(numbers)
 
 
 class BuiltinEmbedder:

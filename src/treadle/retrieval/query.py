@@ -1,11 +1,14 @@
-"""The terms of a search query for full text search. Any text can be a query; it is never parsed as a query language."""
+"""A query of passages: its terms for full text search, and its filter by tags. No text is parsed as a query language."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
+
+from treadle.core.errors import SettingsError
+from treadle.retrieval.values import TagQuery
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -110,3 +113,31 @@ def _count_passages(connection: "Connection", stems: Iterable[str]) -> Mapping[s
     names = list(stems)
     marks = ",".join("?" * len(names))
     return dict(connection.execute(f"SELECT term, doc FROM vocabulary WHERE term IN ({marks})", names))  # noqa: S608 - marks alone
+
+
+class TagFilter(Struct, frozen=True):
+    """A condition on `column`, with its parameters. Without keys it matches every passage."""
+
+    keys: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def condition(self, column: str) -> str:
+        """Return the condition, to be appended to others."""
+        inside = "SELECT passage FROM tags WHERE key = ? AND value IN ({})"
+        return "".join(f" AND {column} IN ({inside.format(','.join('?' * len(values)))})" for _, values in self.keys)
+
+    @property
+    def filling(self) -> list[Any]:
+        """The parameters of the condition, in order."""
+        return [value for key, values in self.keys for value in (key, *values)]
+
+
+def build_tag_filter(where: TagQuery | None) -> TagFilter:
+    """Build a filter from `{"course": "MCP", "lesson": [0, 1]}`: every key must have one of its values. Compared as text."""
+    return TagFilter(tuple((clean_text(key), _parse_values(key, given)) for key, given in (where or {}).items()))
+
+
+def _parse_values(key: str, given: object) -> tuple[str, ...]:
+    values = tuple(cast("Iterable[object]", given)) if isinstance(given, list | tuple | set | frozenset) else (given,)
+    if not all(isinstance(value, str | int) for value in values):
+        raise SettingsError(f"A search can't ask for {key!r} = {given!r}: tags are texts or whole numbers, or a list of them.")
+    return tuple(clean_text(str(value)) for value in values)

@@ -17,7 +17,7 @@ from treadle.loop.retry import retry_delay
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
 from treadle.models.http import ModelEndpoint
 from treadle.models.server_errors import ServerIdentity, unreadable_reply_error
-from treadle.retrieval.embeddings.vectors import to_unit_vector
+from treadle.retrieval.local_embeddings import to_unit_vector
 
 PUBLIC = "https://api.openai.com/v1"
 BATCH_SIZE = 64  # texts of a request

@@ -5,8 +5,7 @@ from array import array
 
 import pytest
 
-from treadle.retrieval.embeddings.hashed import HashedEmbedder
-from treadle.retrieval.embeddings.vectors import to_unit_vector
+from treadle.retrieval.local_embeddings import HashedEmbedder, to_unit_vector
 
 
 def vectors(*texts):
