@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from treadle.dialects.schema_values import convert_value, convert_values
+from treadle.dialects.argument_values import convert_value, convert_values
 
 ROOT = {"$defs": {"Count": {"type": "integer"}, "odd": 3}}
 
