@@ -20,7 +20,7 @@ from treadle.toolsets.git.names import unquote_path
 from treadle.toolsets.git.problems import GitFailed, NoRepository, git_failure
 from treadle.toolsets.git.sandboxed import SandboxedGit
 from treadle.toolsets.git.working_tree import STATUS_QUERY, parse_status
-from treadle.toolsets.workspace.text import decode_file_text
+from treadle.toolsets.workspace.file_contents import decode_file_text
 
 Status = Literal["added", "removed", "changed"]
 
