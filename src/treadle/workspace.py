@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from treadle.toolsets.checks.values import CheckFailure, CheckOutcome, CheckSelection
     from treadle.toolsets.diagnostics.toolset import diagnosed
     from treadle.toolsets.git.actions import GitRules
+    from treadle.toolsets.git.branches import MergeResult, merge_branch
     from treadle.toolsets.git.changes import FileChange, changes_since
     from treadle.toolsets.git.copies import copy_repository, fetch_branch, link_environments
     from treadle.toolsets.git.github import GitHub, GitHubReference, GitHubReviewComment, is_github_reference
-    from treadle.toolsets.git.merge import MergeResult, merge_branch
     from treadle.toolsets.git.repository import Repository, commit_paths, find_unsuitable, publish, read_repository, review_diff
     from treadle.toolsets.git.tools import git_tools
     from treadle.toolsets.shell import CommandData, shell_tools
@@ -43,7 +43,7 @@ _HOMES = {
     "GitHubReference": "treadle.toolsets.git.github",
     "GitHubReviewComment": "treadle.toolsets.git.github",
     "GitRules": "treadle.toolsets.git.actions",
-    "MergeResult": "treadle.toolsets.git.merge",
+    "MergeResult": "treadle.toolsets.git.branches",
     "CheckOutcome": "treadle.toolsets.checks.values",
     "Outline": "treadle.toolsets.workspace.finder",
     "Repository": "treadle.toolsets.git.repository",
@@ -63,7 +63,7 @@ _HOMES = {
     "git_tools": "treadle.toolsets.git.tools",
     "is_github_reference": "treadle.toolsets.git.github",
     "link_environments": "treadle.toolsets.git.copies",
-    "merge_branch": "treadle.toolsets.git.merge",
+    "merge_branch": "treadle.toolsets.git.branches",
     "format_counts": "treadle.toolsets.checks.format",
     "format_outcome": "treadle.toolsets.checks.format",
     "publish": "treadle.toolsets.git.repository",
