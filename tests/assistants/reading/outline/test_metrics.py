@@ -3,8 +3,7 @@ import pytest
 
 from assistants.reading.outline import samples
 from treadle.assistants.reading.outline.languages import language_names
-from treadle.assistants.reading.outline.metrics import count_nodes, measure_outline
-from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree
+from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree, count_nodes, measure_outline
 
 
 @pytest.mark.parametrize("language", language_names())
