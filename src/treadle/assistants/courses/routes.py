@@ -13,11 +13,10 @@ from treadle import Runs
 from treadle.assistant import AssistantSession, ContextNotFound, Host
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
-from treadle.assistants.courses.citations import Citation
 from treadle.assistants.courses.library import CourseLibrary, open_library
 from treadle.assistants.courses.session import find_scope, load_exchanges, to_course_reply
 from treadle.assistants.courses.session_store import CourseExchange, CourseSession, CourseSessionStore
-from treadle.assistants.courses.sources import AnswerSource, source_from_passage
+from treadle.assistants.courses.sources import AnswerSource, Citation, source_from_passage
 from treadle.assistants.courses.uploads import StoredUpload, UploadRefused, fetch_upload
 from treadle.passages import IndexProgress, Passage, SkippedFile
 from treadle.routes import Accepted, Created, delete, get, post, routes_of
