@@ -19,7 +19,7 @@ OTHERS = frozenset(("owner.open", "self._runs.open", "service.open", "operation.
 WAYS = frozenset(("workspace", "_workspace", "Workspace"))  # what opens beneath a folder
 MAY = {
     "assistants/coding/agreed_checks.py": "its own file, in Treadle's own folder",
-    "assistants/coding/context_log.py": "writes what a model was asked into a job's own folder",
+    "assistants/coding/job_environment.py": "writes what a model was asked into a job's own folder",
     "assistants/coding/session_changes.py": "its own file, in Treadle's own folder",
     "assistants/coding/review.py": "keeps the diff that is reviewed in a job's own folder",
     "assistants/coding/workspaces.py": "resolves the name of a folder, which `files.workspace_folders` then checks; opens nothing",
