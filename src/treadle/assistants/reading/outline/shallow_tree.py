@@ -187,19 +187,6 @@ class OutlineMetrics(Struct, frozen=True):
     integrity_score: float
 
 
-class NodeCounts(Struct, frozen=True):
-    """Number of nodes in a file's whole tree and in its shallow tree."""
-
-    full: int
-    shallow: int
-
-
-def count_nodes(text: str, language: str) -> NodeCounts:
-    """Count the nodes of a text's whole tree and of its shallow tree."""
-    parsed = parse_source(text, language)
-    return NodeCounts(parsed.root.descendant_count, sum(1 for _ in _walk_tree(shallow_tree_of(parsed))))
-
-
 def measure_outline(text: str, language: str) -> OutlineMetrics:
     """Compute the metrics of a text."""
     parsed = parse_source(text, language)
