@@ -3,7 +3,7 @@
 Ranked by the trace of the failure, by what the failing tests call and the passing ones don't, by the words of test, failure
 and symptom, and by the lines that were changed last.
 
-Targets of a repair: the code that a model is shown and asked to correct, from one function to an excerpt of its module. Pure.
+Targets of a repair: the code that a model is shown and asked to correct, from one function to an excerpt of its module.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Parse git's unified diffs for the web page: file by file, with counts, and of bounded size. Pure.
 
-Diffs for a review: files, hunks, and the number that each line has in the new file. Pure.
+Diffs for a review: files, hunks, and the number that each line has in the new file.
 
 Reads what git writes, and plain unified diffs. Lines of a hunk are counted by its header, so none of them is taken for a heading.
 """

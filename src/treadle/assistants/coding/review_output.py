@@ -1,6 +1,6 @@
 """Output of a review: as SARIF for code scanning services and editors, and as comments on a pull request.
 
-A review as SARIF 2.1.0, the format of code scanning services and editors. Pure.
+A review as SARIF 2.1.0, the format of code scanning services and editors.
 
 Posts a review to a pull request: one call of a tool that shows exactly what is posted, needs approval, and is made at most once.
 

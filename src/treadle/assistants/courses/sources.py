@@ -2,7 +2,7 @@
 
 The sources are part of the data of each call's result, so a run's calls are enough to get its sources.
 
-Numbered citations: which passages an answer cites by the numbers that the model saw. Pure.
+Numbered citations: which passages an answer cites by the numbers that the model saw.
 
 The numbers are part of the data of each search result. A number without a passage is dropped from the answer; code is
 left alone.

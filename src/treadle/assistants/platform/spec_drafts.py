@@ -1,4 +1,4 @@
-"""Drafts of a spec in a model's answer: found, checked, and the retry prompt if one has errors. Pure.
+"""Drafts of a spec in a model's answer: found, checked, and the retry prompt if one has errors.
 
 Generate a Score spec from a description: requested, checked, and corrected by the model as long as that helps.
 """

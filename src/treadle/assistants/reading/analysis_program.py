@@ -3,7 +3,7 @@
 The run refers to a source stored under its hash (`AnalysisSubject`), so that any process can resume it. If no path
 works, the answer is a sketch. The reason for a path is always given.
 
-A reading without a model, called a sketch: units grouped by references, described in the file's own words. Pure.
+A reading without a model, called a sketch: units grouped by references, described in the file's own words.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Decoding and encoding of file contents, so that an edit of one line leaves the bytes of all others as they were. Pure.
+"""Decoding and encoding of file contents, so that an edit of one line leaves the bytes of all others as they were.
 
 UTF-8, also with invalid bytes; UTF-16 with a byte order mark; anything else with zero bytes is binary.
 

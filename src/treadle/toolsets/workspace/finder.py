@@ -1,6 +1,6 @@
 """Searching and listing in a workspace, with text results for a model. `tools` offers this.
 
-Patterns of lines that define or import something, per language, as regular expressions for both ripgrep and Python. Pure.
+Patterns of lines that define or import something, per language, as regular expressions for both ripgrep and Python.
 
 Lines only, no grammar: a definition in a comment is found, one spread over lines may not be.
 """
