@@ -19,7 +19,7 @@ OTHERS = frozenset(("owner.open", "self._runs.open", "service.open", "operation.
 WAYS = frozenset(("workspace", "_workspace", "Workspace"))  # what opens beneath a folder
 MAY = {
     "assistants/coding/agreed_checks.py": "its own file, in Treadle's own folder",
-    "assistants/coding/context_log.py": "writes what a model was asked into a job's own folder",
+    "assistants/coding/job_environment.py": "writes what a model was asked into a job's own folder",
     "assistants/coding/session_changes.py": "its own file, in Treadle's own folder",
     "assistants/coding/review.py": "keeps the diff that is reviewed in a job's own folder",
     "assistants/coding/workspaces.py": "resolves the name of a folder, which `files.workspace_folders` then checks; opens nothing",
@@ -46,15 +46,13 @@ MAY = {
     "checkpoints/scan.py": "opens by descriptor, part by part, following no link",
     "checkpoints/store.py": "its own store, in Treadle's own folder",
     "toolsets/checks/commands.py": "a program that comes with the package; looks for names of tests, which the sandbox then runs",
-    "toolsets/checks/programs.py": "looks for programs of the system",
-    "toolsets/checks/projects.py": "finds out where tests are, which the sandbox then runs; opens nothing",
-    "toolsets/checks/runners.py": "looks for names of tests, which the sandbox then runs",
-    "toolsets/diagnostics/servers.py": "looks for programs of the system",
+    "toolsets/checks/runners.py": "looks for programs of the system and for names of tests, which the sandbox then runs",
+    "toolsets/diagnostics/client.py": "looks for programs of the system",
     "toolsets/git/": "finds out where a repository is; writes into a folder of its own",
-    "toolsets/mcp/approvals.py": "its own file, in Treadle's own folder",
+    "toolsets/mcp/offers.py": "its own file, in Treadle's own folder",
     "toolsets/mcp/transport.py": "a device of the system",
     "sandbox/": "what the system has, by fixed paths, and the workspace's own folder, for bubblewrap to hold",
-    "toolsets/shell/tools.py": "names the folder that was chosen",
+    "toolsets/shell.py": "names the folder that was chosen",
     "toolsets/workspace/scan.py": "a program of its own that runs in the sandbox's place; opens what the workspace listed",
 }
 

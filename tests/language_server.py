@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from treadle.core.errors import TreadleError
-from treadle.toolsets.diagnostics.servers import LanguageServer
+from treadle.toolsets.diagnostics.client import LanguageServer
 
 SERVER = LanguageServer("checker", {".py": "python"}, ("checker",))
 

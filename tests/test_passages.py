@@ -7,7 +7,7 @@ import pytest
 
 from treadle import passages
 from treadle.core.errors import SettingsError
-from treadle.retrieval.embeddings.builtin import is_builtin_installed
+from treadle.retrieval.local_embeddings import is_builtin_installed
 
 
 def test_every_public_name_is_there():

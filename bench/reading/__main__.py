@@ -29,8 +29,7 @@ from treadle.assistants.reading.outline.formatter import format_outline
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
-from treadle.assistants.reading.source import OutlinedSource, SourceReader
-from treadle.assistants.reading.source_files import open_source
+from treadle.assistants.reading.source_files import OutlinedSource, SourceReader, open_source
 from treadle.core.errors import TreadleError
 from treadle.core.requests import Delta, ReplyEnded, Request, Usage
 from treadle.core.seams import Model

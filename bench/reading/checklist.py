@@ -23,14 +23,13 @@ import msgspec
 from msgspec import Struct
 
 from bench.reading.files import fetch_package
+from treadle.assistants.reading.analysis_program import sketch_outline
+from treadle.assistants.reading.command import format_ranges
 from treadle.assistants.reading.file_units import FileUnit, fewest_blocks, find_units, pick_named
-from treadle.assistants.reading.labels import split_identifier
+from treadle.assistants.reading.grouping import split_identifier
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.reading_types import ResponsibilityBlock
-from treadle.assistants.reading.rendering import format_ranges
-from treadle.assistants.reading.sketch import sketch_outline
-from treadle.assistants.reading.source import OutlinedSource
-from treadle.assistants.reading.source_files import iter_source_files, open_source
+from treadle.assistants.reading.source_files import OutlinedSource, iter_source_files, open_source
 from treadle.files import Workspace
 
 FILES = {

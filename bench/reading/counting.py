@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from treadle.assistants.reading.analysis_program import sketch_outline
 from treadle.assistants.reading.file_parts import FilePart
-from treadle.assistants.reading.labels import split_identifier
-from treadle.assistants.reading.sketch import sketch_outline
-from treadle.assistants.reading.source import OutlinedSource
+from treadle.assistants.reading.grouping import split_identifier
+from treadle.assistants.reading.source_files import OutlinedSource
 from treadle.core.calls import Call, Result, Written
 from treadle.core.messages import Text
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, TextDelta, Traits, Usage

@@ -21,8 +21,7 @@ from treadle.assistants.reading.analysis import AnalysisOutcome, finish_analysis
 from treadle.assistants.reading.analysis_program import analysis_question, store_source
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.reading_types import FileReading
-from treadle.assistants.reading.source import OutlinedSource
-from treadle.assistants.reading.source_files import iter_source_files, open_source
+from treadle.assistants.reading.source_files import OutlinedSource, iter_source_files, open_source
 from treadle.evals import Case, CaseRun, Dataset, Expectations, TaskContext
 from treadle.files import Workspace
 

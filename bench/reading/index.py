@@ -21,8 +21,7 @@ from msgspec import Struct
 from bench.machine import describe
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.outline.parsing import parse_source
-from treadle.assistants.reading.repository_map import map_repository
-from treadle.assistants.reading.repository_search import find_references
+from treadle.assistants.reading.repository_search import find_references, map_repository
 from treadle.assistants.reading.symbols.index import SymbolIndex
 from treadle.assistants.reading.symbols.store import FILE
 from treadle.files import Workspace

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from treadle.assistants.reading.analysis_program import sketch_outline
 from treadle.assistants.reading.file_parts import split_parts
 from treadle.assistants.reading.outline.builder import build_outline
 from treadle.assistants.reading.outline.nodes import iter_definitions
 from treadle.assistants.reading.reading_types import ResponsibilityBlock
-from treadle.assistants.reading.sketch import sketch_outline
 
 MODULES = (
     "heapq",

@@ -21,8 +21,7 @@ from bench.retrieval.corpus import paragraphs, questions, write
 from treadle.core.seams import Embedder
 from treadle.passages import BuiltinEmbedder, IndexProgress, Passages, index_folders
 from treadle.retrieval.connections import load_sqlite
-from treadle.retrieval.filters import TagFilter
-from treadle.retrieval.query_terms import split_query
+from treadle.retrieval.query import TagFilter, split_query
 from treadle.retrieval.rows import format_for_embedding
 
 RESULTS = Path(__file__).parents[1] / "results" / "retrieval.md"

@@ -9,46 +9,43 @@ from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from treadle.core.seams import Embedder
-    from treadle.retrieval.embeddings.builtin import BuiltinEmbedder as BuiltinEmbedder
-    from treadle.retrieval.embeddings.endpoint import EndpointEmbedder
-    from treadle.retrieval.embeddings.hashed import HashedEmbedder as HashedEmbedder
+    from treadle.retrieval.embedding_endpoint import EndpointEmbedder
+    from treadle.retrieval.format_splitting import split_markdown, split_yaml
     from treadle.retrieval.indexing import IndexProgress, IndexReport, index_folders
+    from treadle.retrieval.local_embeddings import BuiltinEmbedder as BuiltinEmbedder
+    from treadle.retrieval.local_embeddings import HashedEmbedder as HashedEmbedder
     from treadle.retrieval.passages import Passages
-    from treadle.retrieval.readers import DocumentReader, TextReader, UnreadableDocument, decode_document
-    from treadle.retrieval.source_files import SkippedFile
+    from treadle.retrieval.source_files import DocumentReader, SkippedFile, TextReader, UnreadableDocument, decode_document
     from treadle.retrieval.source_files import folder_names as folder_names
-    from treadle.retrieval.split.markdown import split_markdown
-    from treadle.retrieval.split.pieces import Piece, Split
-    from treadle.retrieval.split.text import split_text
-    from treadle.retrieval.split.yaml import split_yaml
+    from treadle.retrieval.splitting import Piece, Split, split_text
     from treadle.retrieval.values import Passage, PassageHit, PassagesError, PassagesState, SourceDocument, TagQuery
 
 _HOMES = {
-    "BuiltinEmbedder": "treadle.retrieval.embeddings.builtin:BuiltinEmbedder",
+    "BuiltinEmbedder": "treadle.retrieval.local_embeddings:BuiltinEmbedder",
     "SourceDocument": "treadle.retrieval.values",
     "Embedder": "treadle.core.seams",
-    "EndpointEmbedder": "treadle.retrieval.embeddings.endpoint",
+    "EndpointEmbedder": "treadle.retrieval.embedding_endpoint",
     "PassageHit": "treadle.retrieval.values",
-    "HashedEmbedder": "treadle.retrieval.embeddings.hashed:HashedEmbedder",
+    "HashedEmbedder": "treadle.retrieval.local_embeddings:HashedEmbedder",
     "Passage": "treadle.retrieval.values",
     "Passages": "treadle.retrieval.passages",
     "PassagesError": "treadle.retrieval.values",
-    "Piece": "treadle.retrieval.split.pieces",
+    "Piece": "treadle.retrieval.splitting",
     "IndexProgress": "treadle.retrieval.indexing",
-    "DocumentReader": "treadle.retrieval.readers",
+    "DocumentReader": "treadle.retrieval.source_files",
     "IndexReport": "treadle.retrieval.indexing",
     "SkippedFile": "treadle.retrieval.source_files",
-    "Split": "treadle.retrieval.split.pieces",
+    "Split": "treadle.retrieval.splitting",
     "PassagesState": "treadle.retrieval.values",
-    "TextReader": "treadle.retrieval.readers",
-    "UnreadableDocument": "treadle.retrieval.readers",
+    "TextReader": "treadle.retrieval.source_files",
+    "UnreadableDocument": "treadle.retrieval.source_files",
     "TagQuery": "treadle.retrieval.values",
     "folder_names": "treadle.retrieval.source_files:folder_names",
     "index_folders": "treadle.retrieval.indexing",
-    "split_markdown": "treadle.retrieval.split.markdown",
-    "split_text": "treadle.retrieval.split.text",
-    "split_yaml": "treadle.retrieval.split.yaml",
-    "decode_document": "treadle.retrieval.readers",
+    "split_markdown": "treadle.retrieval.format_splitting",
+    "split_text": "treadle.retrieval.splitting",
+    "split_yaml": "treadle.retrieval.format_splitting",
+    "decode_document": "treadle.retrieval.source_files",
 }
 
 __all__ = [
@@ -87,8 +84,8 @@ def embedder_of(name: str, **settings: Any) -> "Embedder | None":
     `auto` (the built-in one if installed), `builtin`, `openai:MODEL` (any compatible server, by `base_url`), `none`.
     """
     from treadle.core.errors import SettingsError
-    from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
-    from treadle.retrieval.embeddings.endpoint import EndpointEmbedder
+    from treadle.retrieval.embedding_endpoint import EndpointEmbedder
+    from treadle.retrieval.local_embeddings import BuiltinEmbedder, is_builtin_installed
 
     match name.strip().partition(":"):
         case ("auto", "", ""):

@@ -12,20 +12,18 @@ if TYPE_CHECKING:
     from treadle.sandbox.probe import require_sandbox
     from treadle.sandbox.values import Bounds, SandboxMissing
     from treadle.toolsets.checkpointed import ToolChange, checkpointed
-    from treadle.toolsets.checks.check import run_checks
     from treadle.toolsets.checks.format import format_counts, format_outcome
-    from treadle.toolsets.checks.tools import check_tools
+    from treadle.toolsets.checks.tools import check_tools, run_checks
     from treadle.toolsets.checks.values import CheckFailure, CheckOutcome, CheckSelection
     from treadle.toolsets.diagnostics.toolset import diagnosed
     from treadle.toolsets.git.actions import GitRules
+    from treadle.toolsets.git.branches import MergeResult, merge_branch
     from treadle.toolsets.git.changes import FileChange, changes_since
     from treadle.toolsets.git.copies import copy_repository, fetch_branch, link_environments
     from treadle.toolsets.git.github import GitHub, GitHubReference, GitHubReviewComment, is_github_reference
-    from treadle.toolsets.git.merge import MergeResult, merge_branch
     from treadle.toolsets.git.repository import Repository, commit_paths, find_unsuitable, publish, read_repository, review_diff
     from treadle.toolsets.git.tools import git_tools
-    from treadle.toolsets.shell.result import CommandData
-    from treadle.toolsets.shell.tools import shell_tools
+    from treadle.toolsets.shell import CommandData, shell_tools
     from treadle.toolsets.workspace.files import FileLines
     from treadle.toolsets.workspace.finder import Outline, SymbolLookup
     from treadle.toolsets.workspace.search import Search
@@ -37,7 +35,7 @@ _HOMES = {
     "ChangedSince": "treadle.checkpoints",
     "Checkpoint": "treadle.checkpoints",
     "Checkpoints": "treadle.checkpoints",
-    "CommandData": "treadle.toolsets.shell.result",
+    "CommandData": "treadle.toolsets.shell",
     "CheckFailure": "treadle.toolsets.checks.values",
     "FileChange": "treadle.toolsets.git.changes",
     "FileLines": "treadle.toolsets.workspace.files",
@@ -45,7 +43,7 @@ _HOMES = {
     "GitHubReference": "treadle.toolsets.git.github",
     "GitHubReviewComment": "treadle.toolsets.git.github",
     "GitRules": "treadle.toolsets.git.actions",
-    "MergeResult": "treadle.toolsets.git.merge",
+    "MergeResult": "treadle.toolsets.git.branches",
     "CheckOutcome": "treadle.toolsets.checks.values",
     "Outline": "treadle.toolsets.workspace.finder",
     "Repository": "treadle.toolsets.git.repository",
@@ -55,7 +53,7 @@ _HOMES = {
     "CheckSelection": "treadle.toolsets.checks.values",
     "ToolChange": "treadle.toolsets.checkpointed",
     "changes_since": "treadle.toolsets.git.changes",
-    "run_checks": "treadle.toolsets.checks.check",
+    "run_checks": "treadle.toolsets.checks.tools",
     "check_tools": "treadle.toolsets.checks.tools",
     "checkpointed": "treadle.toolsets.checkpointed",
     "diagnosed": "treadle.toolsets.diagnostics.toolset",
@@ -65,14 +63,14 @@ _HOMES = {
     "git_tools": "treadle.toolsets.git.tools",
     "is_github_reference": "treadle.toolsets.git.github",
     "link_environments": "treadle.toolsets.git.copies",
-    "merge_branch": "treadle.toolsets.git.merge",
+    "merge_branch": "treadle.toolsets.git.branches",
     "format_counts": "treadle.toolsets.checks.format",
     "format_outcome": "treadle.toolsets.checks.format",
     "publish": "treadle.toolsets.git.repository",
     "read_repository": "treadle.toolsets.git.repository",
     "require_sandbox": "treadle.sandbox.probe",
     "review_diff": "treadle.toolsets.git.repository",
-    "shell_tools": "treadle.toolsets.shell.tools",
+    "shell_tools": "treadle.toolsets.shell",
     "find_unsuitable": "treadle.toolsets.git.repository",
     "workspace_tools": "treadle.toolsets.workspace.tools",
 }

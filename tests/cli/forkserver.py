@@ -267,7 +267,7 @@ def _import_everything() -> None:
 
 def _load_embedder() -> None:
     """Load the embedding model, which takes longer than most commands."""
-    from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
+    from treadle.retrieval.local_embeddings import BuiltinEmbedder, is_builtin_installed
 
     if is_builtin_installed():
         BuiltinEmbedder()._embed([])

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treadle.dialects.json_end import take_value
-from treadle.dialects.scanner import Tape, run_reader
+from treadle.dialects.scanner import Tape, run_reader, take_value
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialects.parsing import cut_anyhow
-from treadle.dialects.markdown_position import MarkdownLine
+from treadle.dialects.output import MarkdownLine
 
 
 def line_after(*said: str) -> MarkdownLine:

@@ -11,10 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "treadle"
 
-# Functions that several modules have because they implement one protocol: a command, a parser, a provider, an assistant's parts.
+# Functions that several modules have because they implement one protocol: a command, a provider, an assistant's parts.
 PROTOCOLS = {
     "run": "cli/commands/*.py and assistants' commands",
-    "read": "toolsets/checks/parsers/*.py",
     "from_name": "models: entry points",
     "routes": "assistants/*/routes.py",
     "read_cases": "evals/suites/*.py",

@@ -14,11 +14,10 @@ import pytest
 from cli.forkserver import Forked
 from treadle.core.errors import SettingsError
 from treadle.retrieval.connections import open_passages
-from treadle.retrieval.embeddings.hashed import HashedEmbedder
 from treadle.retrieval.indexing import IndexProgress, index_folders
+from treadle.retrieval.local_embeddings import HashedEmbedder
 from treadle.retrieval.passages import Passages
-from treadle.retrieval.readers import TextReader, UnreadableDocument, decode_document
-from treadle.retrieval.source_files import folder_names
+from treadle.retrieval.source_files import TextReader, UnreadableDocument, decode_document, folder_names
 from treadle.retrieval.values import Passage, SourceDocument
 
 
@@ -433,7 +432,7 @@ def test_a_large_document_goes_in_whole(tmp_path):
 
 CHILD = """
 import asyncio, sys
-from treadle.retrieval.embeddings.hashed import HashedEmbedder
+from treadle.retrieval.local_embeddings import HashedEmbedder
 from treadle.retrieval.passages import Passages
 from treadle.retrieval.indexing import index_folders
 

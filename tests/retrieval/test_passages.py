@@ -17,12 +17,9 @@ from hypothesis import strategies as st
 from properties import examples
 from treadle.core.errors import ModelUnavailable, SettingsError
 from treadle.retrieval.connections import MIGRATIONS, open_passages, translate_passages_error
-from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
-from treadle.retrieval.embeddings.hashed import HashedEmbedder
-from treadle.retrieval.embeddings.vectors import to_unit_vector
-from treadle.retrieval.filters import TagFilter, build_tag_filter
+from treadle.retrieval.local_embeddings import BuiltinEmbedder, HashedEmbedder, is_builtin_installed, to_unit_vector
 from treadle.retrieval.passages import Passages
-from treadle.retrieval.query_terms import QueryTerm, to_fts_query
+from treadle.retrieval.query import QueryTerm, TagFilter, build_tag_filter, to_fts_query
 from treadle.retrieval.search import RELATED, combine_scores, fuse_rankings
 from treadle.retrieval.stored_vectors import pack_signs, quantize
 from treadle.retrieval.values import Passage, PassageHit, PassagesError, SourceDocument
@@ -511,8 +508,8 @@ def test_two_embedders_at_once_are_said_to_be_a_mistake(tmp_path):
 FALLBACK = """
 import asyncio, sys
 sys.modules["numpy"] = sys.modules["pysqlite3"] = None
-from treadle.retrieval.embeddings.hashed import HashedEmbedder
-from treadle.retrieval.embeddings.vectors import to_unit_vector
+from treadle.retrieval.local_embeddings import HashedEmbedder
+from treadle.retrieval.local_embeddings import to_unit_vector
 from treadle.retrieval.passages import Passages
 
 async def main():

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.errors import SettingsError
-from treadle.retrieval.split.markdown import split_markdown
-from treadle.retrieval.split.sentences import split_sentences
-from treadle.retrieval.split.text import split_text
-from treadle.retrieval.split.yaml import split_yaml
+from treadle.retrieval.format_splitting import split_markdown, split_yaml
+from treadle.retrieval.splitting import split_sentences, split_text
 
 WAYS = {
     "markdown": lambda text, size, overlap: split_markdown(text, size=size, overlap=overlap),

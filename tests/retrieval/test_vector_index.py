@@ -12,10 +12,9 @@ from cli.forkserver import ran
 from properties import examples
 from treadle.retrieval import stored_vectors, vector_index
 from treadle.retrieval.connections import open_passages, read_stamp
-from treadle.retrieval.embeddings.hashed import HashedEmbedder
-from treadle.retrieval.embeddings.vectors import to_unit_vector
-from treadle.retrieval.filters import TagFilter, build_tag_filter
+from treadle.retrieval.local_embeddings import HashedEmbedder, to_unit_vector
 from treadle.retrieval.passages import Passages
+from treadle.retrieval.query import TagFilter, build_tag_filter
 from treadle.retrieval.stored_vectors import FileVectors, pack_signs, quantize
 from treadle.retrieval.values import Passage, SourceDocument
 from treadle.retrieval.vector_index import MemoryVectors, VectorIndex, has_numpy, refresh_vectors
@@ -240,7 +239,7 @@ def test_vectors_that_were_made_anew_are_never_taken_for_those_before(path):
 
 ADDS = """
 import asyncio, sys
-from treadle.retrieval.embeddings.hashed import HashedEmbedder
+from treadle.retrieval.local_embeddings import HashedEmbedder
 from treadle.retrieval.passages import Passages
 from treadle.retrieval.values import SourceDocument, Passage
 

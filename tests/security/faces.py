@@ -24,8 +24,7 @@ from treadle.core.media import Document
 from treadle.files import Workspace, read_named
 from treadle.files.named_files import head_of
 from treadle.models.scripted import ScriptedCall, ScriptedReply
-from treadle.retrieval.readers import UnreadableDocument
-from treadle.retrieval.source_files import SourceFile, read_source
+from treadle.retrieval.source_files import SourceFile, UnreadableDocument, read_source
 from treadle.server.app import create_app
 from treadle.toolsets.workspace.tools import workspace_tools
 

@@ -16,8 +16,7 @@ from treadle.assistants.reading.source_files import iter_source_files, load_work
 from treadle.core.errors import TreadleError
 from treadle.core.regular_files import open_regular
 from treadle.files import Workspace, WorkspaceProblem
-from treadle.retrieval.readers import UnreadableDocument
-from treadle.retrieval.source_files import read_source, scan_folder
+from treadle.retrieval.source_files import UnreadableDocument, read_source, scan_folder
 
 TRIES = 1_000
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE

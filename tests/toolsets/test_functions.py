@@ -9,7 +9,7 @@ import threading
 from treadle import Agent, tool
 from treadle.models.scripted import calls
 from treadle.testing import Scripted
-from treadle.toolsets.threads import MAX_IDLE, ThreadPool
+from treadle.toolsets.functions import MAX_IDLE, ThreadPool
 
 
 def run(function):

@@ -273,7 +273,7 @@ async def _check_programs(workspace: Path) -> AsyncIterator[DoctorFinding]:
 
 
 async def _check_language_servers(workspace: Path) -> AsyncIterator[DoctorFinding]:
-    from treadle.toolsets.diagnostics.servers import KINDS, find_language_servers
+    from treadle.toolsets.diagnostics.client import KINDS, find_language_servers
 
     installed = {server.name for server in find_language_servers(workspace).values()}
     for kind in KINDS:

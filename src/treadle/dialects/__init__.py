@@ -14,14 +14,14 @@ from treadle.lazy import lazy_exports
 if TYPE_CHECKING:
     from treadle.dialects.dialect import TextDialect
     from treadle.dialects.formats.tagged_json import JsonFrame, json_form
-    from treadle.dialects.json_spelling import JsonSpelling, json_lesson
+    from treadle.dialects.json_calls import JsonSpelling, json_lesson
 
 _HOMES = {
     "JsonFrame": "treadle.dialects.formats.tagged_json",
-    "JsonSpelling": "treadle.dialects.json_spelling",
+    "JsonSpelling": "treadle.dialects.json_calls",
     "TextDialect": "treadle.dialects.dialect",
     "json_form": "treadle.dialects.formats.tagged_json",
-    "json_lesson": "treadle.dialects.json_spelling",
+    "json_lesson": "treadle.dialects.json_calls",
 }
 
 __all__ = [

@@ -19,8 +19,18 @@ from treadle.dialects.dialect import format_tool_listing
 from treadle.dialects.formats.auto import AUTO
 from treadle.dialects.forms import CallMatch, OfferedTools, to_json_text
 from treadle.dialects.json_calls import calls_in_cut
-from treadle.dialects.json_end import take_value
-from treadle.dialects.scanner import Markers, Reading, Tape, peek, peek_ahead, take_if_next, take_run, take_space, take_until
+from treadle.dialects.scanner import (
+    Markers,
+    Reading,
+    Tape,
+    peek,
+    peek_ahead,
+    take_if_next,
+    take_run,
+    take_space,
+    take_until,
+    take_value,
+)
 
 MAX_CALLS = 16  # calls in one reply
 _BEGINNING = 24  # characters that show which of the two it is

@@ -11,9 +11,9 @@ from msgspec import Struct
 from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Parser
+from treadle.dialects.argument_values import resolve_reference
 from treadle.dialects.forms import FencedForm, Form, OfferedTools, ThinkingFrame, to_json_text
 from treadle.dialects.reply_parser import ReplyParser, Strictness, compile_rules
-from treadle.dialects.schema_values import resolve_reference
 
 _Schema = dict[str, Any]
 

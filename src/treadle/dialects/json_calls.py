@@ -1,18 +1,18 @@
-"""The shapes in which models write a call as JSON.
+"""The shapes in which models write a call as JSON: reading them, writing them in a prompt, and the lesson that teaches one.
 
-Which keys hold the name and the arguments, lists of calls, calls with thoughts.
-
-These functions are given the value; where it stood in the reply, and whether it counts there, is decided by the forms.
+Functions that read are given the value; where it stood in the reply, and whether it counts there, is decided by the forms.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
-from treadle.core.calls import Written
+from msgspec import Struct
+
+from treadle.core.calls import Call, Written
 from treadle.dialects import json_repair
 from treadle.dialects.forms import CallMatch, OfferedTools, combine_matches, to_json_text
-from treadle.dialects.json_end import take_value
-from treadle.dialects.scanner import Tape, peek, run_reader, take_run
+from treadle.dialects.scanner import Tape, peek, run_reader, take_run, take_value
 
 NAME_KEYS = ("name", "tool", "function", "tool_name", "function_name")
 ARGUMENT_KEYS = ("arguments", "args", "parameters", "params", "input")
@@ -27,6 +27,7 @@ OTHER_KEYS = ("id", "type", "index", "call_id", "tool_call_id", "role")
 CallShape = Literal["bare", "framed", "keyed"]
 
 _Object = dict[str, Any]
+_EXAMPLE = Call("", "TOOL", {"ARGUMENT": "VALUE"})
 
 
 def calls_in(value: object, offer: OfferedTools, shape: CallShape) -> CallMatch | None:
@@ -183,3 +184,34 @@ def _parse_cut_call(raw: str, offer: OfferedTools, shape: CallShape) -> CallMatc
         return None
     arguments = name if shape == "keyed" else _ARGUMENTS.search(raw)
     return CallMatch((Written("", name.group(1), raw[arguments.end() :] if arguments else "", cut=True),))
+
+
+class JsonSpelling(Struct, frozen=True):
+    """The text around a call that is a JSON object, and its keys.
+
+    listed   all calls are in one list, with `before` and `after` around it
+    between  the text between one call and the next, if they aren't listed
+    """
+
+    before: str = ""
+    after: str = ""
+    listed: bool = False
+    between: str = "\n"
+    keys: tuple[str, str] = ("name", "arguments")
+
+    def spell(self, calls: Sequence[Call]) -> str:
+        """Return the calls in this spelling."""
+        objects = [self._to_object(call) for call in calls]
+        if self.listed:
+            return f"{self.before}{to_json_text(objects)}{self.after}" if objects else ""
+        return self.between.join(f"{self.before}{to_json_text(one)}{self.after}" for one in objects)
+
+    def _to_object(self, call: Call) -> dict[str, Any]:
+        name, arguments = self.keys
+        return {name: call.name, arguments: call.arguments}
+
+
+def json_lesson(spell: Callable[[Sequence[Call]], str], *, listed: bool = False) -> str:
+    """Return instructions for writing calls, with an example."""
+    several = "List several calls together." if listed else "For several calls, write several of these."
+    return f"To call a tool, write exactly this, with its name and its arguments as JSON:\n{spell([_EXAMPLE])}\n{several}"

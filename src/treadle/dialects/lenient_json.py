@@ -10,7 +10,8 @@ backticks, anything after the value.
 import re
 from typing import Any, cast
 
-from treadle.dialects.quotes import DOUBLE_QUOTES, SINGLE_QUOTES
+DOUBLE_QUOTES = "\u201c\u201d\u201e\u201f"
+SINGLE_QUOTES = "\u2018\u2019\u201a\u201b"
 
 
 class JsonTruncated(Exception):

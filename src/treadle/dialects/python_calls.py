@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from treadle.core.calls import Written
 from treadle.dialects.forms import OfferedTools, to_json_text
-from treadle.dialects.json_end import JsonEnding
 from treadle.dialects.json_repair import MAX_DEPTH
-from treadle.dialects.scanner import Reading, Tape, is_next, peek, take_if_next, take_run, take_space
+from treadle.dialects.scanner import JsonEnding, Reading, Tape, is_next, peek, take_if_next, take_run, take_space
 
 _Token = tuple[str, Any]  # its kind, and for words and texts what it says; punctuation is its own kind
 _WORD, _TEXT, _ODD = "word", "text", "odd"

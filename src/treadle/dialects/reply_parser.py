@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from treadle.core.seams import Heard
 from treadle.dialects.forms import CallMatch, FencedForm, Form, OfferedTools, Placement, ThinkingFrame, may_follow, to_fenced
-from treadle.dialects.markdown_position import LinePosition
-from treadle.dialects.output import ReplyOutput
+from treadle.dialects.output import LinePosition, ReplyOutput
 from treadle.dialects.scanner import (
     HeldTooLong,
     Markers,

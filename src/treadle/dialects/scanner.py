@@ -2,17 +2,25 @@
 
 A reader is a generator that yields where it needs more text, so it reads like a parser of complete text and works however the
 text is split into pieces. Text that was taken isn't examined again; what may be the beginning of a marker waits for the rest
-of it, and nothing else does. This module doesn't know what a call is.
+of it, and nothing else does. The end of a JSON value is found here, too; `json_repair` parses it. This module doesn't know
+what a call is.
 """
 
 import re
 from collections.abc import Generator, Iterable
-from typing import TypeVar
+from functools import lru_cache
+from typing import Literal, TypeVar
+
+from treadle.dialects.lenient_json import DOUBLE_QUOTES, SINGLE_QUOTES
 
 MAX_HELD = 1 << 20  # how many characters may be held back before what they are is known
 
 Parsed = TypeVar("Parsed")
 Reading = Generator[None, None, Parsed]
+JsonEnding = Literal["whole", "broken", "cut"]
+
+_CLOSERS = {"{": "}", "[": "]"}
+_QUOTES = {'"': '"', "'": "'", **dict.fromkeys(DOUBLE_QUOTES, DOUBLE_QUOTES), **dict.fromkeys(SINGLE_QUOTES, SINGLE_QUOTES)}
 
 
 class HeldTooLong(Exception):
@@ -216,3 +224,51 @@ def run_reader(reading: Reading[Parsed]) -> Parsed:
     except StopIteration as stop:
         return stop.value
     raise RuntimeError("A reader waited for more of a tape that had ended.")
+
+
+_IN_STRING = {opener: Markers((*closers, "\\")) for opener, closers in _QUOTES.items()}
+_IN_COMMENT = {"//": Markers("\n"), "#": Markers("\n"), "/*": Markers(("*/",))}
+_OUTSIDE = (*_CLOSERS, *_CLOSERS.values(), *_QUOTES, *_IN_COMMENT)
+
+
+@lru_cache(maxsize=32)
+def _markers_outside_strings(ends: tuple[str, ...]) -> Markers:
+    return Markers((*_OUTSIDE, *ends))
+
+
+def take_value(tape: Tape, opener: str, ends: tuple[str, ...] = ()) -> Reading[JsonEnding]:
+    """Take the rest of a value whose `opener` was taken: to its end, to where it is invalid, or to the end of the reply.
+
+    `ends` are marks that can occur in a value only inside a string, so that elsewhere they make it invalid.
+    """
+    open_brackets, outside = [_CLOSERS[opener]], _markers_outside_strings(ends)
+    while open_brackets:
+        _, mark = yield from take_until(tape, outside)
+        if mark in ends:
+            return "broken"
+        tape.take(len(mark))
+        if not mark:
+            return "cut"
+        if mark in _CLOSERS:
+            open_brackets.append(_CLOSERS[mark])
+        elif mark in _IN_COMMENT:
+            yield from take_until(tape, _IN_COMMENT[mark])
+        elif mark not in _QUOTES:
+            if open_brackets.pop() != mark:
+                return "broken"
+        elif not (yield from _take_string(tape, mark)):
+            return "broken"
+    return "whole"
+
+
+def _take_string(tape: Tape, quote: str) -> Reading[bool]:
+    """Take the rest of a string. A quote followed by something that can't follow a string doesn't close it."""
+    while True:
+        _, mark = yield from take_until(tape, _IN_STRING[quote])
+        tape.take(len(mark))
+        if mark != "\\":
+            break
+        if (yield from peek(tape)):
+            tape.take(1)
+    lines = yield from take_space(tape)
+    return (yield from peek(tape)) in {"", ",", ":", "}", "]", "/", "#"} or "\n" in lines

@@ -14,17 +14,20 @@ from msgspec.structs import replace
 
 from treadle.core.errors import SettingsError
 from treadle.retrieval.passages import Passages
-from treadle.retrieval.readers import DocumentReader, TextReader, UnreadableDocument, reader_version
 from treadle.retrieval.source_files import (
     MAX_FILE_BYTES,
     PATTERNS,
+    DocumentReader,
     FileContent,
     SkippedFile,
     SourceFile,
     SourceListing,
+    TextReader,
+    UnreadableDocument,
     folder_names,
     os_error_reason,
     read_source,
+    reader_version,
     scan_folder,
 )
 from treadle.retrieval.values import DocumentVersion, SourceDocument

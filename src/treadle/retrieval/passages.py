@@ -15,8 +15,7 @@ from treadle.core.log import log
 from treadle.core.seams import Embedder
 from treadle.retrieval import rows
 from treadle.retrieval.connections import PassageConnections
-from treadle.retrieval.filters import build_tag_filter
-from treadle.retrieval.query_terms import MAX_QUERY, clean_text, split_query
+from treadle.retrieval.query import MAX_QUERY, build_tag_filter, clean_text, split_query
 from treadle.retrieval.search import RELATED, PassageQuery, SearchMode, search_passages
 from treadle.retrieval.values import DocumentVersion, Passage, PassageHit, PassagesState, SourceDocument, TagQuery
 from treadle.retrieval.vector_index import VectorIndex, has_numpy

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from treadle.retrieval.filters import TagFilter
-from treadle.retrieval.query_terms import clean_text
+from treadle.retrieval.query import TagFilter, clean_text
 from treadle.retrieval.stored_vectors import pack_signs, quantize
 from treadle.retrieval.values import DocumentVersion, Passage, SourceDocument, TagValue
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from treadle.core.errors import SettingsError
-from treadle.retrieval.filters import TagFilter
-from treadle.retrieval.query_terms import QueryTerm, score_overlap, to_fts_query, weigh_terms
+from treadle.retrieval.query import QueryTerm, TagFilter, score_overlap, to_fts_query, weigh_terms
 from treadle.retrieval.rows import count_rows, format_for_embedding, format_heading, load_embedder_info, load_passages
 from treadle.retrieval.values import PassageHit
 from treadle.retrieval.vector_index import VectorIndex

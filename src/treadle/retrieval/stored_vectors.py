@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle.retrieval.filters import TagFilter
+from treadle.retrieval.query import TagFilter
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

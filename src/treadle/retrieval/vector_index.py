@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from treadle.retrieval.connections import read_stamp
-from treadle.retrieval.filters import TagFilter
+from treadle.retrieval.query import TagFilter
 from treadle.retrieval.stored_vectors import FileVectors, load_vectors, pack_signs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 
-from treadle.toolsets.threads import ThreadPool
+from treadle.toolsets.functions import ThreadPool
 
 CHUNK_SIZE = 64 * 1024  # bytes
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from treadle.assistants.coding.changes import checkpoints_of, patch_of
+from treadle.assistants.coding.checkout import checkpoints_of, patch_of
 from treadle.assistants.coding.job_kinds import find_coding_job_kind
 from treadle.core.seams import Model
 from treadle.home import close_home, open_home

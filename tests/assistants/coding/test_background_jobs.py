@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from assistants.coding.stage import asks
 from treadle.assistant import Host, Job, Jobs
 from treadle.assistants.coding import assistant
-from treadle.assistants.coding.background_jobs import SERVER_ORIGIN, CodingJobRunner
+from treadle.assistants.coding.job_kinds import SERVER_ORIGIN, CodingJobRunner
 from treadle.assistants.coding.routes import routes
 from treadle.home import close_home, open_home
 from treadle.testing import Scripted

@@ -11,7 +11,7 @@ from bench.review.__main__ import Outcome, format_page, measure
 from bench.review.mutations import apply_edits, list_functions, list_mutations, rename_local
 from bench.review.tasks import ReviewTask, make_tasks
 
-from treadle.assistants.coding.review_diffs import list_hunks, parse_diff
+from treadle.assistants.coding.patches import list_hunks, parse_diff
 from treadle.core.requests import Request, Traits
 from treadle.models.scripted import Scripted
 

@@ -5,8 +5,16 @@ from pathlib import Path
 import pytest
 
 from assistants.coding.packages import LISTS, SLUG, TOML, plant, run_package_tests
-from treadle.assistants.coding.fault_localisation import BugReport, failing_test_files, find_locations, place_at, rank_places
-from treadle.assistants.coding.fault_targets import MAX_EXCERPTS, narrow_targets, widen_target
+from treadle.assistants.coding.fault_localisation import (
+    MAX_EXCERPTS,
+    BugReport,
+    failing_test_files,
+    find_locations,
+    narrow_targets,
+    place_at,
+    rank_places,
+    widen_target,
+)
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.workspace import CheckFailure, CheckOutcome
 

@@ -18,7 +18,7 @@ from treadle.home import close_home, open_home
 from treadle.jobs.store import Job, Jobs
 from treadle.models.scripted import Scripted
 from treadle.plugins.assistant import Host
-from treadle.toolsets.git.merge import _move_branch  # pyright: ignore[reportPrivateUsage] - the moment between two looks
+from treadle.toolsets.git.branches import _move_branch  # pyright: ignore[reportPrivateUsage] - the moment between two looks
 from treadle.toolsets.git.sandboxed import SandboxedGit
 
 pytestmark = needs_git

@@ -13,7 +13,7 @@ from cli.running import InProcess, asks, script
 from github import ISSUE, PULL, StandInGh, install_gh
 from treadle import RunContext
 from treadle.assistants.coding.answers import PlacedFinding
-from treadle.assistants.coding.review_posting import make_posting_toolset, posting_arguments
+from treadle.assistants.coding.review_output import make_posting_toolset, posting_arguments
 from treadle.core.calls import Call
 from treadle.jobs.store import Job
 from treadle.models.scripted import Scripted
@@ -73,7 +73,7 @@ def test_a_review_that_is_there_already_is_not_posted_again(tmp_path: Path, gh: 
     def same(job: str) -> str:
         return "<!-- treadle review x -->"
 
-    monkeypatch.setattr("treadle.assistants.coding.review_posting.mark_of", same)
+    monkeypatch.setattr("treadle.assistants.coding.review_output.mark_of", same)
     gh.returns("reviews", '{"html_url": "https://there", "body": "So. <!-- treadle review x -->"}\n')
     job, _ = review(tmp_path, True, WARNING)
     assert (job.output["posted"], gh.posted) == ("The review was posted already: https://there", [])

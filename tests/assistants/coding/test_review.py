@@ -9,9 +9,9 @@ import pytest
 
 from assistants.coding.stage import MENDED, asks, carried_out, git, needs_git, project
 from treadle.assistants.coding.answers import PlacedFinding, ReviewFinding
-from treadle.assistants.coding.findings import check_findings, place_finding
-from treadle.assistants.coding.review_diffs import FileDiff, format_hunk_lines, format_numbered_diff, list_hunks, parse_diff
-from treadle.assistants.coding.sarif import to_sarif
+from treadle.assistants.coding.patches import FileDiff, format_hunk_lines, format_numbered_diff, list_hunks, parse_diff
+from treadle.assistants.coding.review import check_findings, place_finding
+from treadle.assistants.coding.review_output import to_sarif
 from treadle.models.scripted import Scripted
 
 DIFF = """\

@@ -10,9 +10,8 @@ import pytest
 from assistants.coding.stage import carried_out, git, needs_git, project
 from assistants.coding.test_debug_plan import history
 from treadle.assistants.coding.answers import ReviewFinding
-from treadle.assistants.coding.review_diffs import DiffLine, FileDiff, parse_diff
-from treadle.assistants.coding.review_plan import ReviewState, check_suggestion, plan_review
-from treadle.assistants.coding.review_units import list_units
+from treadle.assistants.coding.patches import DiffLine, FileDiff, parse_diff
+from treadle.assistants.coding.review_plan import ReviewState, check_suggestion, list_units, plan_review
 from treadle.core.requests import Request
 from treadle.core.seams import Traits
 from treadle.models.scripted import Scripted

@@ -8,7 +8,7 @@ import pytest
 
 from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, on_branch, project, reports
 from assistants.coding.table import PATIENCE, Gate, Table, eventually, must_contain, named, served
-from treadle.assistants.coding.changes import checkpoints_of, patch_of
+from treadle.assistants.coding.checkout import checkpoints_of, patch_of
 from treadle.core.entries import Approved, Finished, Resumed, Started, Unclear
 from treadle.errors import ModelError, UnknownModel
 from treadle.home import close_home, open_home

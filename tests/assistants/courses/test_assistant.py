@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from treadle.assistants.courses import assistant
-from treadle.assistants.courses.prompts import MAX_TITLES, build_course_instructions, build_round_notes
+from treadle.assistants.courses.session import MAX_TITLES, build_course_instructions, build_round_notes
 from treadle.testing import check_assistant
 
 

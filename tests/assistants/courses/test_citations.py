@@ -4,8 +4,7 @@ import pytest
 
 from assistants.courses.course_setup import ASTRONOMY, SAILING, add, results, staged, write
 from cli.running import asks, script, treadle
-from treadle.assistants.courses.citations import resolve_citations
-from treadle.assistants.courses.sources import AnswerSource, CitedPassage, FoundPassage
+from treadle.assistants.courses.sources import AnswerSource, CitedPassage, FoundPassage, resolve_citations
 from wire import call, say
 
 KEEL = call("search_course_content", {"query": "keel"})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.assistants.courses.title_matching import find_course_phrases, find_mentioned_title, match_titles
+from treadle.assistants.courses.catalogue import find_course_phrases, find_mentioned_title, match_titles
 
 TITLES = (
     "MCP: Build Rich-Context AI Apps",

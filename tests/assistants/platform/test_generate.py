@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from assistants.platform.platform_setup import SPEC
-from treadle.assistants.platform.generate import NoSpecGenerated, generate_spec
+from treadle.assistants.platform.spec_drafts import NoSpecGenerated, generate_spec
 from treadle.errors import ModelError
 from treadle.passages import Passage, PassageHit
 from treadle.testing import Scripted

@@ -6,8 +6,8 @@ import pytest
 
 from assistants.platform.platform_setup import SPEC, agent, told
 from treadle.assistants.platform import api_calls
+from treadle.assistants.platform.change_tools import preview_deployment
 from treadle.assistants.platform.client import PlatformClient
-from treadle.assistants.platform.previews import preview_deployment
 from treadle.assistants.platform.score import check_spec
 from treadle.core.calls import Ask, Call, Written
 from treadle.core.entries import Approved, Judged, Opened, Previewed, Replied, Said, Started

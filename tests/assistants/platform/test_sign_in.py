@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from assistants.platform.platform_setup import application, ask
-from treadle.assistants.platform.sign_in import MAX_SIGN_INS, SIGN_IN_SECONDS, SignInStore
+from treadle.assistants.platform.session import MAX_SIGN_INS, SIGN_IN_SECONDS, SignInStore
 from treadle.testing import calls
 
 SIGN_IN = "/api/platform/sign-in"

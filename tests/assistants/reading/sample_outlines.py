@@ -2,7 +2,7 @@
 
 from treadle.assistants.reading.file_parts import split_parts
 from treadle.assistants.reading.outline.nodes import ImportInfo, Node, Outline
-from treadle.assistants.reading.source import build_source
+from treadle.assistants.reading.source_files import build_source
 
 
 def node(kind, name, start, end, *children, uses=(), **more):

@@ -10,7 +10,7 @@ from assistants.reading.sample_outlines import ANSWER, source
 from treadle.assistant import Host
 from treadle.assistants.reading.analysis import AnalysisOptions, analyse
 from treadle.assistants.reading.outline.nodes import Outline
-from treadle.assistants.reading.source import build_source
+from treadle.assistants.reading.source_files import build_source
 from treadle.errors import UnknownModel
 from treadle.home import DATABASE_FILE, open_home
 from treadle.models.scripted import calls

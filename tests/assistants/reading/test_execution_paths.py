@@ -8,13 +8,19 @@ from msgspec.structs import replace
 
 from assistants.reading.sample_outlines import ANSWER, source
 from treadle import Agent, Limits, tool
-from treadle.assistants.reading import prompts
+from treadle.assistants.reading import execution_paths
 from treadle.assistants.reading.change_reading import INSTRUCTIONS as CHANGE_INSTRUCTIONS
-from treadle.assistants.reading.execution_paths import PathContext, UnusableAnswer, run_fast_path, run_tool_calling, run_two_stage
+from treadle.assistants.reading.execution_paths import (
+    PathContext,
+    UnusableAnswer,
+    collect_strings,
+    run_fast_path,
+    run_tool_calling,
+    run_two_stage,
+)
 from treadle.assistants.reading.folder_reading import INSTRUCTIONS as FOLDER_INSTRUCTIONS
-from treadle.assistants.reading.json_answer import collect_strings
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
-from treadle.assistants.reading.source import SourceReader
+from treadle.assistants.reading.source_files import SourceReader
 from treadle.core.requests import Traits
 from treadle.models.scripted import calls
 from treadle.plans import GuidedModel, PlanStep
@@ -147,7 +153,10 @@ def echoing(said):
     return json.dumps({**ANSWER, "file_intent": said})
 
 
-PATHS = {"fast-path": (run_fast_path, prompts.FAST), "tool-calling": (run_tool_calling, prompts.TOOLS)}
+PATHS = {
+    "fast-path": (run_fast_path, execution_paths.FAST_PROMPT),
+    "tool-calling": (run_tool_calling, execution_paths.TOOLS_PROMPT),
+}
 PLANTED = [
     ("fast-path", "It is there to tell a developer what a source file is for."),
     ("fast-path", "Each holds all that serves one purpose."),
@@ -181,7 +190,16 @@ def test_words_of_the_prompt_that_are_in_the_file_may_be_used():
     )
 
 
-@pytest.mark.parametrize("text", [prompts.FAST, prompts.TOOLS, prompts.ANALYSE, FOLDER_INSTRUCTIONS, CHANGE_INSTRUCTIONS])
+@pytest.mark.parametrize(
+    "text",
+    [
+        execution_paths.FAST_PROMPT,
+        execution_paths.TOOLS_PROMPT,
+        execution_paths.ANALYSE_PROMPT,
+        FOLDER_INSTRUCTIONS,
+        CHANGE_INSTRUCTIONS,
+    ],
+)
 def test_the_form_of_an_answer_has_no_words_that_could_be_taken_for_the_files(text):
     form = json.JSONDecoder().raw_decode(text[text.index('{"') :])[0]
     assert form

@@ -1,8 +1,14 @@
 """Every part into exactly one group."""
 
 from assistants.reading.sample_outlines import SHOP, parts
-from treadle.assistants.reading.grouping import UNASSIGNED, GroupClaim, assign_groups, attach_unclaimed, merge_smallest_groups
-from treadle.assistants.reading.part_graph import build_affinity_graph
+from treadle.assistants.reading.grouping import (
+    UNASSIGNED,
+    GroupClaim,
+    assign_groups,
+    attach_unclaimed,
+    build_affinity_graph,
+    merge_smallest_groups,
+)
 
 FOUND = parts(*SHOP)
 NAMES = [part.node.name or part.node.imported.names[0] for part in FOUND]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.assistants.reading.labels import (
+from treadle.assistants.reading.grouping import (
     clean_label,
     find_shared_words,
     is_generic_label,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from treadle.assistants.reading.analysis_program import sketch_outline
 from treadle.assistants.reading.file_parts import split_parts
 from treadle.assistants.reading.outline.builder import build_outline
 from treadle.assistants.reading.outline.nodes import iter_definitions
-from treadle.assistants.reading.sketch import sketch_outline
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 JOINED = [

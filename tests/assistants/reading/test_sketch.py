@@ -6,10 +6,10 @@ import pytest
 
 from assistants.reading.sample_outlines import SHOP, node, outline
 from assistants.reading.sketch_samples import SAMPLES
+from treadle.assistants.reading.analysis_program import sketch_outline
 from treadle.assistants.reading.file_parts import split_parts
 from treadle.assistants.reading.outline.builder import build_outline as read_outline
 from treadle.assistants.reading.outline.nodes import Outline
-from treadle.assistants.reading.sketch import sketch_outline
 
 
 def sketched(*nodes, **more):

@@ -8,8 +8,8 @@ import pytest
 
 from toolsets.checks.projects import PROJECTS, bare_python, put
 from treadle.sandbox.values import Bounds
-from treadle.toolsets.checks.check import BOUNDS, MAX_RUNS, run_checks
 from treadle.toolsets.checks.commands import build_check_command
+from treadle.toolsets.checks.tools import BOUNDS, MAX_RUNS, run_checks
 from treadle.toolsets.checks.values import CheckSelection, ChecksNotRun
 
 SOON = Bounds(seconds=8)

@@ -11,8 +11,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.tool import ToolResult
 from treadle.sandbox.probe import check_sandbox
 from treadle.tools.tool import tool
-from treadle.toolsets.diagnostics.client import Diagnostic, find_new, keep_certain
-from treadle.toolsets.diagnostics.servers import PYRIGHT, TYPESCRIPT, find_language_servers
+from treadle.toolsets.diagnostics.client import PYRIGHT, TYPESCRIPT, Diagnostic, find_language_servers, find_new, keep_certain
 from treadle.toolsets.diagnostics.toolset import DiagnosedToolset, Diagnostics
 from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.workspace.tools import workspace_tools
@@ -146,7 +145,7 @@ def test_servers_of_the_project_and_of_the_system_are_found(tmp_path, monkeypatc
     pyright, modules = tmp_path / "lib" / "pyright", tmp_path / "node_modules"
     programs = {"node": "/opt/node/bin/node", "pyright-langserver": str(pyright / "dist" / "langserver.index.js")}
     monkeypatch.setattr("shutil.which", programs.get)
-    monkeypatch.setattr("treadle.toolsets.diagnostics.servers.find_spec", lambda name: None)
+    monkeypatch.setattr("treadle.toolsets.diagnostics.client.find_spec", lambda name: None)
     assert find_language_servers(tmp_path) == {}
     server, checker = modules / "typescript-language-server" / "lib" / "cli.mjs", modules / "typescript" / "lib" / "tsserver.js"
     for path in (pyright / "dist" / "langserver.index.js", server, checker):

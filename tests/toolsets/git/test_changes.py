@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from treadle.toolsets.git.changes import MAX_UNTRACKED, FileChange, changes_since, parse_changes
-from treadle.toolsets.git.problems import GitFailed, GitRefused, NoRepository
+from treadle.toolsets.git.sandboxed import GitFailed, GitRefused, NoRepository
 
 
 def changes(room, commit="HEAD", path=""):

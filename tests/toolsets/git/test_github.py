@@ -8,7 +8,7 @@ import pytest
 from assistants.coding.stage import git, needs_git, project
 from github import ISSUE, PULL, StandInGh, install_gh
 from treadle.toolsets.git.github import GitHub, GitHubReference, GitHubReviewComment, is_github_reference
-from treadle.toolsets.git.problems import GitFailed, GitRefused
+from treadle.toolsets.git.sandboxed import GitFailed, GitRefused
 
 WIDGET_ISSUE = GitHubReference("acme/widget", 12)
 WIDGET_PULL = GitHubReference("acme/widget", 5)

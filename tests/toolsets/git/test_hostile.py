@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from treadle.toolsets.git.problems import GitProblem, GitRefused, NoRepository
+from treadle.toolsets.git.sandboxed import GitProblem, GitRefused, NoRepository
 
 
 def hostile(marker):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.git.names import call_ref, check_revision, is_sha, normalize_branch, unquote_path
-from treadle.toolsets.git.problems import GitRefused
+from treadle.toolsets.git.sandboxed import GitRefused
+from treadle.toolsets.git.working_tree import call_ref, check_revision, is_sha, normalize_branch, unquote_path
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What git says, as a problem."""
 
 from treadle.sandbox.values import CommandResult
-from treadle.toolsets.git.problems import MAX_OUTPUT, GitFailed, NoGit, git_failure, shorten_git_output
+from treadle.toolsets.git.sandboxed import MAX_OUTPUT, GitFailed, NoGit, git_failure, shorten_git_output
 
 
 def ran(code, output="", killed_for=""):

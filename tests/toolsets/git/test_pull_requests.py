@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from treadle.toolsets.git.problems import GitFailed, GitRefused
+from treadle.toolsets.git.sandboxed import GitFailed, GitRefused
 
 GH = """#!/bin/sh
 for word in "$@"; do printf '%s\\n' "$word"; done > "$HOME/gh-$2"

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from treadle.toolsets.git.host_programs import HostPrograms
-from treadle.toolsets.git.problems import GitFailed, GitRefused, NoGit
 from treadle.toolsets.git.push import push_branch
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.sandboxed import GitFailed, GitRefused, NoGit, SandboxedGit
 
 
 def in_remote(remote, *words):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.git.problems import GitRefused
-from treadle.toolsets.git.remotes import parse_address, strip_credentials
+from treadle.toolsets.git.push import parse_address, strip_credentials
+from treadle.toolsets.git.sandboxed import GitRefused
 
 WORK = Path("/srv/work")
 

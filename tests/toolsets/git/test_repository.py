@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from treadle.toolsets.git.commit import Identity
-from treadle.toolsets.git.problems import GitRefused
 from treadle.toolsets.git.repository import Repository, commit_paths, diff_branch, find_unsuitable, read_repository
+from treadle.toolsets.git.sandboxed import GitRefused
 
 BOT = Identity("Bot", "bot@example.org")
 

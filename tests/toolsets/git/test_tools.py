@@ -12,8 +12,7 @@ from treadle.models.calling.flat_tools import flatten_tools
 from treadle.models.scripted import calls
 from treadle.testing import Scripted
 from treadle.toolsets.git.commit import Identity
-from treadle.toolsets.git.problems import GitFailed, GitRefused, NoGit, NoRepository
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.sandboxed import GitFailed, GitRefused, NoGit, NoRepository, SandboxedGit
 from treadle.toolsets.git.tools import git_tools
 
 # The tools

@@ -9,7 +9,7 @@ import pytest
 from treadle.core.errors import SettingsError
 from treadle.http_guard.resolver import is_local_host
 from treadle.toolsets.mcp import McpServer, mcp_tools
-from treadle.toolsets.mcp.guarded_transport import GuardedTransport, RequestBlocked
+from treadle.toolsets.mcp.transport import GuardedTransport, RequestBlocked
 
 
 async def nowhere_first(host, port):

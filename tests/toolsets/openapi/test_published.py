@@ -20,7 +20,7 @@ from treadle.testing import Scripted
 from treadle.tools.validate import ValidArguments, Validator
 from treadle.toolsets.openapi import openapi_tools
 from treadle.toolsets.openapi.document import parse_document
-from treadle.toolsets.openapi.tool_schemas import MAX_SCHEMA
+from treadle.toolsets.openapi.schemas import MAX_SCHEMA
 
 METHODS = ("get", "head", "options", "trace", "post", "put", "patch", "delete")
 HERE = "https://api.example.com"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.errors import ToolProblem
-from treadle.toolsets.openapi.styles import format_header_value, format_path_value, format_query_value, to_parameter_text
+from treadle.toolsets.openapi.parameters import format_header_value, format_path_value, format_query_value, to_parameter_text
 
 LIST = ["blue", "black", "brown"]
 OBJECT = {"R": 100, "G": 200, "B": 150}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.toolsets.shell.tools import explain_command_refusal
+from treadle.toolsets.shell import explain_command_refusal
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from treadle.sandbox.values import Bounds, CommandResult
-from treadle.toolsets.shell.result import format_command_result
+from treadle.toolsets.shell import format_command_result
 
 
 def words(ran, line="make", bounds=Bounds(seconds=60), **how):  # noqa: B008 - frozen

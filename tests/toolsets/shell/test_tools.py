@@ -13,7 +13,7 @@ from treadle.core.errors import ToolProblem
 from treadle.models.scripted import calls
 from treadle.sandbox.values import Bounds
 from treadle.testing import Scripted
-from treadle.toolsets.shell.tools import ProgressLines, shell_tools
+from treadle.toolsets.shell import ProgressLines, shell_tools
 
 MIB = 1 << 20
 

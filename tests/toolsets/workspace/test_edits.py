@@ -5,7 +5,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.workspace.diff import format_edit_diff
 from treadle.toolsets.workspace.edits import (
     AmbiguousMatch,
     EditedText,
@@ -13,6 +12,7 @@ from treadle.toolsets.workspace.edits import (
     TextNotFound,
     append_lines,
     delete_lines,
+    format_edit_diff,
     insert_lines,
     replace_all,
     replace_lines,

@@ -3,7 +3,7 @@
 import pytest
 
 from treadle.files.problems import FileChanged, FileNotRead
-from treadle.toolsets.workspace.read_tracker import ReadRecord, ReadTracker
+from treadle.toolsets.workspace.file_contents import ReadRecord, ReadTracker
 
 
 def test_what_was_not_read_is_said_to_be_read_first():

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.workspace.text import decode_file_text
+from treadle.toolsets.workspace.file_contents import decode_file_text
 
 
 @given(st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode("utf-16")) | st.text(max_size=20).map(str.encode))

@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from treadle import Options
 from treadle.assistants.coding.code import append_code, extract_code, parse_python
-from treadle.assistants.coding.fault_localisation import rank_places_by_words
-from treadle.assistants.coding.fault_targets import FaultTarget, apply_code, narrow_targets
+from treadle.assistants.coding.fault_localisation import FaultTarget, apply_code, narrow_targets, rank_places_by_words
 from treadle.assistants.coding.inputs import BuildInputs, issue_text, truncate_middle
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.questions import ask_for_fields

@@ -18,14 +18,18 @@ from treadle.assistants.coding.candidate_edits import list_candidate_edits
 from treadle.assistants.coding.code import CodeHole, extract_code, fill_hole, find_holes
 from treadle.assistants.coding.fault_localisation import (
     BugReport,
+    FaultTarget,
+    apply_code,
     failing_test_files,
     failing_tests_of,
     find_other_files,
+    format_part,
+    narrow_targets,
     place_at,
     rank_places,
     source_of,
+    widen_target,
 )
-from treadle.assistants.coding.fault_targets import FaultTarget, apply_code, format_part, narrow_targets, widen_target
 from treadle.assistants.coding.project_sources import CodePlace, ProjectSources
 from treadle.assistants.coding.questions import FailingTests, ask_for_code, ask_for_piece
 from treadle.assistants.coding.reproduction import NoReproduction, plan_reproduction

@@ -7,8 +7,7 @@ from msgspec.structs import asdict, replace
 
 from treadle.assistant import Host, Job, Jobs, settings_for
 from treadle.assistants.coding import command
-from treadle.assistants.coding.changes import checkpoints_of, git_patch_of
-from treadle.assistants.coding.checkout import has_private_copy, source_folder_of
+from treadle.assistants.coding.checkout import checkpoints_of, git_patch_of, has_private_copy, source_folder_of
 from treadle.assistants.coding.command import follow_up_arguments as follow_up_arguments  # a part of this command line
 from treadle.assistants.coding.command import follow_up_inputs
 from treadle.assistants.coding.delivery import commit_message, publish_branch

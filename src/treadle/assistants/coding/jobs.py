@@ -17,7 +17,6 @@ from treadle import Approval, RunResult
 from treadle.assistant import JobContext, JobResult
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.agreed_checks import choose_check, lacks_tests, propose_check
-from treadle.assistants.coding.bug_facts import note_bug_facts, report_on, restore_reproduction, take_reproduction
 from treadle.assistants.coding.build_plan import choose_build_test_path, plan_build
 from treadle.assistants.coding.debug_plan import plan_debugging
 from treadle.assistants.coding.delivery import collect_changes, deliver_changes
@@ -37,7 +36,14 @@ from treadle.assistants.coding.job_environment import (
     prepare_environment,
     read_project_sources,
 )
-from treadle.assistants.coding.repair_evidence import collect_evidence, run_usual_tests
+from treadle.assistants.coding.repair_evidence import (
+    collect_evidence,
+    note_bug_facts,
+    report_on,
+    restore_reproduction,
+    run_usual_tests,
+    take_reproduction,
+)
 from treadle.assistants.coding.tools import bounds_of_tests, usual_tests
 from treadle.assistants.coding.triage_plan import plan_triage
 from treadle.assistants.coding.verification import Verification, has_failed, verify_claim, verify_repair

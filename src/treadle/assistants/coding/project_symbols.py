@@ -103,9 +103,9 @@ class ProjectSymbols:
 
     async def map(self, task: str, directory: str, max_tokens: int) -> str:
         """Return the most important files below a folder for a task, with what they define."""
-        from treadle.assistants.reading.repository_map import BUDGETS, CHARACTERS_PER_TOKEN, format_map, map_repository
+        from treadle.assistants.reading.repository_search import CHARACTERS_PER_TOKEN, MAP_BUDGETS, format_map, map_repository
 
-        least, most = BUDGETS
+        least, most = MAP_BUDGETS
         budget = max(least, min(max_tokens * CHARACTERS_PER_TOKEN, most))
         with _raise_tool_problems():
             return format_map(await map_repository(await to_thread(self._open), directory, budget, task))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from treadle import Options
 from treadle.assistants.coding.code import CodeHole, is_python_path, mark_hole
-from treadle.assistants.coding.fault_targets import FaultTarget
+from treadle.assistants.coding.fault_localisation import FaultTarget
 from treadle.plans import PlanQuestion, extract_json
 from treadle.workspace import CheckOutcome, format_outcome
 

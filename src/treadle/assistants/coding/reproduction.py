@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from treadle import Options
 from treadle.assistants.coding.code import extract_code, parse_python
-from treadle.assistants.coding.fault_localisation import BugReport, rank_places_by_words, source_of
-from treadle.assistants.coding.fault_targets import narrow_targets, widen_target
+from treadle.assistants.coding.fault_localisation import BugReport, narrow_targets, rank_places_by_words, source_of, widen_target
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.questions import ask_for_test
 from treadle.assistants.coding.transcript import Transcript, TranscriptStep

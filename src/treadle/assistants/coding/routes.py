@@ -17,24 +17,12 @@ from starlette.routing import BaseRoute
 
 from treadle import Approval, Runs, TreadleError
 from treadle.assistant import Host, Job, Jobs, model_spec, settings_for
-from treadle.assistants.coding.background_jobs import SERVER_ORIGIN, CodingJobRunner, is_coding_job
-from treadle.assistants.coding.bodies import (
-    PATCH_MEDIA_TYPE,
-    CodingCallDecision,
-    FollowUpRequest,
-    JobMergeResult,
-    NewCodingJob,
-    PatchFile,
-    UndoRefused,
-    UndoRequest,
-    UndoResult,
-    WorkspaceList,
-)
-from treadle.assistants.coding.changes import checkpoints_of, git_patch_of, patch_of, undo_changes
+from treadle.assistants.coding.checkout import checkpoints_of, git_patch_of, patch_of, undo_changes
 from treadle.assistants.coding.command import NAME
 from treadle.assistants.coding.finish import NO_TASK, format_merge, merge_job
 from treadle.assistants.coding.follow_up import follow_up_kind
 from treadle.assistants.coding.inputs import BuildInputs, DebugInputs, JobInputs, find_missing_input, job_title
+from treadle.assistants.coding.job_kinds import SERVER_ORIGIN, CodingJobRunner, is_coding_job
 from treadle.assistants.coding.patches import ParsedPatch, parse_patch
 from treadle.assistants.coding.sample import CodingSample, make_coding_sample
 from treadle.assistants.coding.session_routes import SessionApi
@@ -42,12 +30,22 @@ from treadle.assistants.coding.timeline import EntryJson, build_timeline, curren
 from treadle.assistants.coding.undo import UNDO_VERBS
 from treadle.assistants.coding.views import (
     ACTIVE_STATES,
+    PATCH_MEDIA_TYPE,
+    CodingCallDecision,
     CodingJobList,
     CodingJobPatch,
     CodingJobSnapshot,
     CodingJobStatus,
     CodingJobView,
+    FollowUpRequest,
+    JobMergeResult,
+    NewCodingJob,
+    PatchFile,
     StartedCodingJob,
+    UndoRefused,
+    UndoRequest,
+    UndoResult,
+    WorkspaceList,
     diff_snapshots,
     redact_entry,
     summarize_job,

@@ -10,8 +10,14 @@ from typing import get_args
 import msgspec
 
 from treadle.assistants.coding.answers import TriageAnswer, TriageCategory, TriageSeverity
-from treadle.assistants.coding.fault_localisation import BugReport, find_locations, place_at, rank_places
-from treadle.assistants.coding.fault_targets import FaultTarget, narrow_targets
+from treadle.assistants.coding.fault_localisation import (
+    BugReport,
+    FaultTarget,
+    find_locations,
+    narrow_targets,
+    place_at,
+    rank_places,
+)
 from treadle.assistants.coding.inputs import TriageInputs, issue_text, truncate_middle
 from treadle.assistants.coding.project_sources import ProjectSources
 from treadle.assistants.coding.questions import ask_for_fields

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from treadle.assistant import Host, Job, Jobs
-from treadle.assistants.coding.changes import checkpoints_of, patch_of, span_of, undo_changes
+from treadle.assistants.coding.checkout import checkpoints_of, patch_of, span_of, undo_changes
 from treadle.assistants.coding.command import NAME
 from treadle.errors import SettingsError
 from treadle.workspace import ChangedSince, CheckpointChange, Checkpoints

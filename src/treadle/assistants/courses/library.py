@@ -17,11 +17,10 @@ from msgspec import Struct
 
 from treadle import TreadleError
 from treadle.assistant import Host, SharedResources
-from treadle.assistants.courses.catalogue import Catalogue, Course, build_catalogue
+from treadle.assistants.courses.catalogue import Catalogue, Course, CourseScope, build_catalogue
 from treadle.assistants.courses.course_folders import CourseFolder, CourseFolderList
 from treadle.assistants.courses.material.format_registry import MAX_MATERIAL_BYTES, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
-from treadle.assistants.courses.scope import CourseScope
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.uploads import UploadedFile, UploadFolder, UploadRefused
 from treadle.errors import SettingsError

@@ -8,9 +8,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, cast
 
 from treadle import Options, Result
-from treadle.assistants.courses.catalogue import Catalogue
+from treadle.assistants.courses.catalogue import Catalogue, replace_brackets, significant_words
 from treadle.assistants.courses.sources import FoundPassage, lookup_from_result
-from treadle.assistants.courses.title_matching import replace_brackets, significant_words
 from treadle.assistants.courses.tools import course_to_markdown, format_passage_block
 from treadle.models import Request
 from treadle.plans import IntentClassifier, PlanQuestion, PlanStep, extract_json, format_plan_question, last_turn

@@ -12,10 +12,8 @@ from starlette.routing import BaseRoute
 from treadle import Runs
 from treadle.assistant import AssistantSession, ContextNotFound, Host, Share
 from treadle.assistants.courses import assistant
-from treadle.assistants.courses.catalogue import Course
-from treadle.assistants.courses.citations import Citation
+from treadle.assistants.courses.catalogue import Course, CourseScope
 from treadle.assistants.courses.library import CourseLibrary, open_library
-from treadle.assistants.courses.scope import CourseScope
 from treadle.assistants.courses.session import find_scope, load_exchanges, to_course_reply
 from treadle.assistants.courses.session_store import CourseExchange, CourseSession, CourseSessionStore
 from treadle.assistants.courses.shared_courses import (
@@ -26,7 +24,7 @@ from treadle.assistants.courses.shared_courses import (
     open_scope_library,
     save_course_shares,
 )
-from treadle.assistants.courses.sources import AnswerSource, source_from_passage
+from treadle.assistants.courses.sources import AnswerSource, Citation, source_from_passage
 from treadle.assistants.courses.uploads import StoredUpload, UploadRefused, fetch_upload
 from treadle.errors import SettingsError
 from treadle.passages import IndexProgress, Passage, SkippedFile

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from treadle.assistant import open_private_sqlite, purge_sqlite
-from treadle.assistants.courses.citations import Citation
-from treadle.assistants.courses.sources import AnswerSource
+from treadle.assistants.courses.sources import AnswerSource, Citation
 from treadle.errors import SettingsError
 from treadle.routes import redacted
 

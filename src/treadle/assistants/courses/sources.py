@@ -1,9 +1,15 @@
 """Sources of an answer: the lessons that a run's calls found, each once, with its link and passages. Pure.
 
 The sources are part of the data of each call's result, so a run's calls are enough to get its sources.
+
+Numbered citations: which passages an answer cites by the numbers that the model saw.
+
+The numbers are part of the data of each search result. A number without a passage is dropped from the answer; code is
+left alone.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -14,6 +20,8 @@ from treadle.assistants.courses.catalogue import Course
 from treadle.passages import Passage
 
 Status = Literal["found", "nothing", "no query", "no such lesson", "no such course", "no courses"]
+_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
+_MARK = re.compile(r"([ \t]?)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?![(\[:])")
 
 
 class CitedPassage(Struct, frozen=True, omit_defaults=True):
@@ -98,3 +106,40 @@ def source_from_passage(passage: Passage, name: str, owner: str = "") -> AnswerS
 def source_from_course(course: Course) -> AnswerSource:
     """Build the source of a course whose outline was looked up."""
     return AnswerSource(course.name, course.link or None, course.key)
+
+
+class Citation(Struct, frozen=True):
+    """A passage that an answer cites: `[number]` in its text. `text` and `url` are those of its source."""
+
+    number: int
+    id: str
+    text: str
+    place: str
+    url: str | None = None
+
+
+def collect_passages(calls: Iterable[CallRecord]) -> dict[int, FoundPassage]:
+    """Return the passages that a run's searches found, by their numbers."""
+    lookups = [lookup for record in calls if (lookup := lookup_from_result(record.result)) is not None]
+    return {each.number: each for lookup in lookups for each in lookup.passages if each.number}
+
+
+def resolve_citations(answer: str, found: Mapping[int, FoundPassage]) -> tuple[str, tuple[Citation, ...]]:
+    """Return the answer without numbers that have no passage, and its citations in the order of their numbers."""
+    if not found:
+        return answer, ()
+    named: set[int] = set()
+
+    def keep(mark: re.Match[str]) -> str:
+        numbers = [int(each) for each in re.findall(r"\d+", mark[2])]
+        there = list(dict.fromkeys([number for number in numbers if number in found]))
+        named.update(there)
+        return mark[1] + "".join([f"[{number}]" for number in there]) if there else ""
+
+    pieces = [piece if at % 2 else _MARK.sub(keep, piece) for at, piece in enumerate(_CODE.split(answer))]
+    return "".join(pieces), tuple([_build_citation(number, found[number]) for number in sorted(named)])
+
+
+def _build_citation(number: int, found: FoundPassage) -> Citation:
+    passage = found.source.passages[0]
+    return Citation(number, passage.id, found.source.text, passage.place, found.source.url)

@@ -9,12 +9,10 @@ from msgspec.structs import replace
 
 from treadle import FunctionToolset, History, Result, RunContext, ToolProblem, ToolResult, tool
 from treadle.assistant import ContextNotFound
-from treadle.assistants.courses.catalogue import Course
+from treadle.assistants.courses.catalogue import Course, CourseScope, replace_brackets
 from treadle.assistants.courses.library import ALL, CourseLibrary, CourseSearchResult
 from treadle.assistants.courses.material.course_types import Lesson
-from treadle.assistants.courses.scope import CourseScope
 from treadle.assistants.courses.sources import FoundPassage, LookupResult, Status, lookup_from_result, source_from_passage
-from treadle.assistants.courses.title_matching import replace_brackets
 from treadle.passages import Passage
 
 MAX_COURSE_NAMES = 10

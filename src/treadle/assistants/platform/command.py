@@ -10,11 +10,11 @@ from treadle import RunResult
 from treadle.assistant import AssistantSession, Host, SlashCommand, Terminal, exit_code, prompt_from_words
 from treadle.assistants.platform import assistant
 from treadle.assistants.platform.documents import PlatformDocuments, open_documents
-from treadle.assistants.platform.generate import generated_spec_to_json
 from treadle.assistants.platform.responses import Json
 from treadle.assistants.platform.score import PROVIDED, SpecFinding, check_spec, find_spec
 from treadle.assistants.platform.session import generate_spec_for_host as write_spec
 from treadle.assistants.platform.settings import resolve_platform_settings
+from treadle.assistants.platform.spec_drafts import generated_spec_to_json
 from treadle.errors import SettingsError
 from treadle.files import read_named
 from treadle.plans import one_call

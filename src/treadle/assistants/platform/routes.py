@@ -29,10 +29,10 @@ from treadle.assistants.platform.client import (
 )
 from treadle.assistants.platform.dialogue import PlatformReply, answer_chat
 from treadle.assistants.platform.documents import PlatformDocuments, open_documents
-from treadle.assistants.platform.generate import GeneratedSpec, NoSpecGenerated
 from treadle.assistants.platform.score import PROVIDED, SpecFinding, check_spec
+from treadle.assistants.platform.session import COOKIE, fetch_token_user, request_token, sign_ins
 from treadle.assistants.platform.settings import PlatformSettings, resolve_platform_settings
-from treadle.assistants.platform.sign_in import COOKIE, fetch_token_user, request_token, sign_ins
+from treadle.assistants.platform.spec_drafts import GeneratedSpec, NoSpecGenerated
 from treadle.routes import Returns, get, json_response, post, routes_of
 
 T = TypeVar("T")

@@ -1,33 +1,103 @@
 """Session hooks of the platform assistant: its agent with the user's token, who they are, and what accompanies an answer.
 
 The context of a conversation is `{"server": URL}`; without one it is about the configured platform.
+
+Sign in to the platform on the page: with a token, or with a name and a password, for which the platform returns a token.
+
+Tokens are in this process's memory only, each under the random id in its browser's HttpOnly cookie. They are in no
+file, journal or log, and expire on sign-out, after hours without a request, and with the server.
 """
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from treadle import RunContext, RunResult, ToolProblem, Toolset
 from treadle.assistant import Caller, ContextNotFound, Host
 from treadle.assistants.platform import api_calls
-from treadle.assistants.platform.client import PlatformClient
+from treadle.assistants.platform.client import PlatformClient, PlatformUnauthenticated
 from treadle.assistants.platform.documents import open_documents
-from treadle.assistants.platform.generate import GeneratedSpec
-from treadle.assistants.platform.generate import generate_spec as generated
 from treadle.assistants.platform.plan import plan_platform as steps
 from treadle.assistants.platform.prompts import build_platform_instructions
 from treadle.assistants.platform.responses import Json
 from treadle.assistants.platform.score import PROVIDED, check_spec, find_spec
 from treadle.assistants.platform.settings import PlatformSettings, load_own_token, resolve_platform_settings
-from treadle.assistants.platform.sign_in import COOKIE, sign_ins
-from treadle.assistants.platform.spec_drafts import find_last_question
+from treadle.assistants.platform.spec_drafts import GeneratedSpec, find_last_question
+from treadle.assistants.platform.spec_drafts import generate_spec as generated
 from treadle.assistants.platform.tools import PlatformTools
 from treadle.plans import Plan
 
+COOKIE = "treadle_platform"
+SIGN_IN_SECONDS = 12 * 3600.0  # seconds without a request
+MAX_SIGN_INS = 10_000  # sign-ins that are kept
 CREDENTIAL = "platform"  # the name of a person's token
 USER_TIMEOUT = 5.0  # seconds for the platform to identify the user
+
+
+class _SignIn(Struct):
+    """A token, and its user and platform."""
+
+    token: str
+    server: str
+    user: str
+    until: float
+
+
+class SignInStore:
+    """Active sign-ins. A sign-in is valid for the Treadle user who made it, and for its platform."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: dict[str, _SignIn] = {}  # in the order in which they end
+
+    def begin(self, token: str, server: str, user: str) -> str:
+        """Store a token; return its id."""
+        now = self._clock()
+        while self._kept and (len(self._kept) >= MAX_SIGN_INS or next(iter(self._kept.values())).until <= now):
+            del self._kept[next(iter(self._kept))]
+        sign_in = token_urlsafe(32)
+        self._kept[sign_in] = _SignIn(token, server, user, now + SIGN_IN_SECONDS)
+        return sign_in
+
+    def token(self, sign_in: str, server: str, user: str) -> str:
+        """Return the token of an id; empty if there is none."""
+        found, now = self._kept.get(sign_in), self._clock()
+        if found is None or found.until <= now or (found.server, found.user) != (server, user):
+            return ""
+        found.until = now + SIGN_IN_SECONDS
+        self._kept[sign_in] = self._kept.pop(sign_in)
+        return found.token
+
+    def end(self, sign_in: str) -> None:
+        """Delete a token."""
+        self._kept.pop(sign_in, None)
+
+
+sign_ins = SignInStore()
+
+
+async def request_token(server: str, username: str, password: str) -> str:
+    """Request a token for a name and a password; raises `PlatformUnauthenticated` if the platform rejects them."""
+    async with PlatformClient(server) as platform:
+        try:
+            told = await platform.login(msgspec.json.encode({"username": username, "password": password}))
+        except PlatformUnauthenticated:
+            raise PlatformUnauthenticated("The platform doesn't take this name with this password.") from None
+    token = cast("Json", told).get("token") if isinstance(told, dict) else None
+    if not isinstance(token, str) or not token:
+        raise ToolProblem("The platform gave no token for this name and password.")
+    return token
+
+
+async def fetch_token_user(server: str, token: str) -> Json:
+    """Return the user of a token; raises `PlatformUnauthenticated` if the platform rejects it."""
+    async with PlatformClient(server, token) as platform:
+        return await api_calls.fetch_user(platform)
 
 
 def load_platform_settings(host: Host) -> PlatformSettings:

@@ -31,7 +31,7 @@ from treadle.assistants.reading.analysis_program import (
 from treadle.assistants.reading.answer_validation import CheckedAnswer
 from treadle.assistants.reading.execution_paths import TOOL, PathResult
 from treadle.assistants.reading.reading_types import FailedPath, FailedRequest, FileReading, Stage, TokenUsage, ToolCall
-from treadle.assistants.reading.source import OutlinedSource, hash_text
+from treadle.assistants.reading.source_files import OutlinedSource, hash_text
 from treadle.errors import UnknownModel
 from treadle.plans import FixedPlan
 

@@ -2,6 +2,8 @@
 
 The run refers to a source stored under its hash (`AnalysisSubject`), so that any process can resume it. If no path
 works, the answer is a sketch. The reason for a path is always given.
+
+A reading without a model, called a sketch: units grouped by references, described in the file's own words.
 """
 
 import logging
@@ -15,6 +17,7 @@ from msgspec.structs import replace
 
 from treadle import FunctionToolset, Limits, Options, ResultOptions, Toolset, TreadleError, tool
 from treadle.assistant import Host
+from treadle.assistants.reading.answer_validation import CheckedAnswer
 from treadle.assistants.reading.execution_paths import (
     TOOL,
     PathContext,
@@ -24,17 +27,27 @@ from treadle.assistants.reading.execution_paths import (
     run_tool_calling,
     run_two_stage,
 )
+from treadle.assistants.reading.file_parts import FilePart, collect_elements, find_names_elsewhere, part_ranges
+from treadle.assistants.reading.file_units import FileUnit, describe_largest, describe_units, find_units, group_units, label_units
+from treadle.assistants.reading.grouping import build_affinity_graph, to_kebab_case
+from treadle.assistants.reading.outline.comments import as_sentence, first_sentence
 from treadle.assistants.reading.outline.nodes import Outline
 from treadle.assistants.reading.outline.outliner import Outliner
-from treadle.assistants.reading.reading_types import AnalysisMetadata, FailedPath, FileReading, Stage
+from treadle.assistants.reading.reading_types import AnalysisMetadata, FailedPath, FileReading, ResponsibilityBlock, Stage
 from treadle.assistants.reading.settings import load_settings
-from treadle.assistants.reading.sketch import sketch_outline
-from treadle.assistants.reading.source import OutlinedSource, SourceReader, build_source, hash_text
-from treadle.assistants.reading.source_files import NotReadable, outline_source
+from treadle.assistants.reading.source_files import (
+    NotReadable,
+    OutlinedSource,
+    SourceReader,
+    build_source,
+    hash_text,
+    outline_source,
+)
 from treadle.errors import BadPrompt, ModelError
 from treadle.models import Request
 from treadle.plans import FixedPlan, PlanQuestion, PlanStep
 
+SKETCH_NOTE = "A sketch, made without a model: grouped by what uses what, in the file's own words."
 RETENTION_SECONDS = 30 * 24 * 3600.0  # seconds that sources and readings are kept
 GROUP = "reading"
 log = logging.getLogger("treadle.reading")
@@ -42,6 +55,35 @@ CHARS_PER_LINE = 100  # what a result may hold for each line that a call may rea
 
 RequestedPath = Literal["auto", "fast-path", "tool-calling", "two-stage", "sketch"]
 Steps = Generator[PlanQuestion, str, PlanStep]
+
+
+def sketch_outline(outline: Outline, parts: Sequence[FilePart]) -> CheckedAnswer:
+    """Describe a file without a model."""
+    units = find_units(parts, outline.language, opened=True)
+    groups = group_units(parts, units, build_affinity_graph(parts))
+    blocks: list[ResponsibilityBlock] = []
+    elsewhere = find_names_elsewhere(parts, groups)
+    for group in dict.fromkeys(groups):
+        chosen = [part for part in parts if groups[part.number] == group]
+        mine = [unit for unit in units if groups[unit.parts[0]] == group]
+        label = _unused_label(label_units(mine, units), blocks)
+        elements = collect_elements(chosen, taken=elsewhere[group])
+        blocks.append(
+            ResponsibilityBlock(to_kebab_case(label), label, describe_units(mine, label), elements, part_ranges(parts, chosen))
+        )
+    return CheckedAnswer(_derive_intent(outline, find_units(parts, outline.language)), tuple(blocks), notes=(SKETCH_NOTE,))
+
+
+def _derive_intent(outline: Outline, units: Sequence[FileUnit]) -> str:
+    """Return the first sentence of the file's own documentation, else what its largest public definition says."""
+    said = as_sentence(first_sentence(outline.doc)) or describe_largest(units)
+    return said or f"Runs top-level code in {outline.language}; it defines nothing."
+
+
+def _unused_label(label: str, blocks: Sequence[ResponsibilityBlock]) -> str:
+    """Return a label that no block has yet."""
+    taken = {block.label for block in blocks}
+    return next(found for found in (label, *[f"{label} {number}" for number in range(2, 99)]) if found not in taken)
 
 
 class AnalysisSubject(Struct, frozen=True):

@@ -22,9 +22,20 @@ from treadle.assistants.reading.file_units import (
     label_units,
     split_groups,
 )
-from treadle.assistants.reading.grouping import UNASSIGNED, GroupClaim, assign_groups, attach_unclaimed, merge_smallest_groups
-from treadle.assistants.reading.labels import LONGEST, SHORTEST, clean_label, is_generic_label, split_identifier, to_kebab_case
-from treadle.assistants.reading.part_graph import build_affinity_graph
+from treadle.assistants.reading.grouping import (
+    LONGEST,
+    SHORTEST,
+    UNASSIGNED,
+    GroupClaim,
+    assign_groups,
+    attach_unclaimed,
+    build_affinity_graph,
+    clean_label,
+    is_generic_label,
+    merge_smallest_groups,
+    split_identifier,
+    to_kebab_case,
+)
 from treadle.assistants.reading.reading_types import Range, ResponsibilityBlock
 
 INTENT_LINES = 4

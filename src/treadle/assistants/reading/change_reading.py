@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from treadle import TreadleError
 from treadle.assistant import Host
 from treadle.assistants.reading.analysis_program import log
+from treadle.assistants.reading.execution_paths import ask_for_json
 from treadle.assistants.reading.file_parts import FilePart, find_part_at
-from treadle.assistants.reading.json_answer import ask_for_json
 from treadle.assistants.reading.outline.languages import detect_language
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.reading_types import TokenUsage

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from treadle.assistants.reading.analysis import Analysis
-from treadle.assistants.reading.outline.metrics import OutlineMetrics
 from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.outline.shallow_tree import OutlineMetrics
 from treadle.assistants.reading.reading_types import Stage
 
 MAX_REPORTS = 50  # of each kind are kept in a folder; older ones go

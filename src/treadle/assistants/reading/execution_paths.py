@@ -2,28 +2,83 @@
 
 Which path is taken, and what happens when one fails, is in `analysis_program`; what an answer has to be is in
 `answer_validation`.
+
+Ask a model for one JSON object about what a prompt shows it: a folder's files, a change.
+
+An answer that repeats the instructions instead of describing what was shown is asked for once more, and then refused.
 """
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, cast
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from treadle import Call, Message, Result, Text, TreadleError, Usage
-from treadle.assistants.reading import prompts
+from treadle import Call, Limits, Message, Options, Result, Text, TreadleError, Usage
+from treadle.assistant import Host, configured_agent
 from treadle.assistants.reading.answer_validation import CheckedAnswer, check_model_answer, find_echoes
 from treadle.assistants.reading.file_units import MOST, fewest_blocks, find_units
 from treadle.assistants.reading.outline.formatter import format_outline
 from treadle.assistants.reading.reading_types import ExecutionPath, Range, Stage, TokenUsage, ToolRead
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
-from treadle.assistants.reading.source import OutlinedSource, SourceReader
+from treadle.assistants.reading.source_files import NotReadable, OutlinedSource, SourceReader
 from treadle.models import Request, Traits
 from treadle.plans import PlanQuestion, extract_json
 
+_TASK = "You tell a developer what a source file is for, before they read it: why it is there and what its parts do, never how."
+_ANSWER = """\
+Answer with one JSON object and nothing else, of this form:
+{"file_intent": "…", "responsibilities": [{"label": "…", "description": "…", "ranges": [[1, 2]]}]}
+file_intent says in 1 to 4 lines why the file exists. Give 3 to 6 responsibilities, each with a label of 2 to 5 words of its own. \
+Each holds all that serves one purpose: functions, state, imports, types and constants, also where they are scattered. Every \
+definition belongs to exactly one; give line ranges as they are numbered. No catch-all such as "helpers" or "misc"."""
+OPTIONAL_PROMPT = """
+A responsibility may also have "elements": {"functions": [], "state": [], "imports": [], "types": [], "constants": []}, names as \
+the file has them, for what its ranges don't make clear; and the object "metadata": {"notes": "…"}, for what a reader should know \
+besides."""
+
+FAST_PROMPT = f"{_TASK}\nYou get the file with numbered lines.\n{_ANSWER}"
+OUTLINE_PROMPT = f"{_TASK}\nYou get its outline: line ranges, definitions, the first words of comments.\n{_ANSWER}"
+TOOLS_PROMPT = f"""\
+{_TASK}
+You get its outline: line ranges, definitions, the first words of comments. Where names and comments leave open what a part is \
+for (names such as process, handle, data; long code without a comment), read its lines with refer_to_source_code, several \
+ranges in one reply. What is clear needs no reading.
+{_ANSWER}"""
+IDENTIFY_PROMPT = f"""\
+{_TASK}
+You get the file's shallow syntax tree. Which lines have to be read before that can be said? Answer with one JSON object and \
+nothing else: {{"ranges_to_read": [{{"start_line": 1, "end_line": 9, "reason": "…", "element_type": "function", \
+"element_name": "…", "priority": "high"}}]}}. What is clear from names and comments needs no reading."""
+ANALYSE_PROMPT = f"{_TASK}\nYou get the file's shallow syntax tree, and the lines that had to be read.\n{_ANSWER}"
+AGAIN_PROMPT = "That can't be used yet:\n{problems}\nGive the whole JSON object again, put right."
 CHARS_PER_TOKEN = 3  # counted low, so that what has to fit does
 TOOL = "refer_to_source_code"
+_TRIES = 2
+
+
+def format_echoes(phrases: Iterable[str]) -> str:
+    """Format the problem of an answer that repeats its instructions."""
+    said = ", ".join([f'"{phrase}"' for phrase in phrases])
+    return f"{said} is in your instructions and not in the code. Say what this code does, in its own words."
+
+
+def number_source_lines(lines: Sequence[str]) -> str:
+    """Prefix source lines with their numbers: models count badly."""
+    return "\n".join([f"{number}|{line}" for number, line in enumerate(lines, 1)])
+
+
+def format_file_prompt(filename: str, language: str, what: str, content: str) -> str:
+    """Format the one message about a file."""
+    return f"{filename} ({language}), {what}:\n{content}"
+
+
+def format_snippets_prompt(filename: str, language: str, tree: str, snippets: Iterable[tuple[Range, str]]) -> str:
+    """Format the second message of the two-stage path: the tree again, and the lines that were read."""
+    read = {f"{start}-{end}": text for (start, end), text in snippets}
+    return format_file_prompt(filename, language, "its syntax tree", f"{tree}\n\nLines read:\n{msgspec.json.encode(read).decode()}")
 
 
 def _object_schema(**fields: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +151,7 @@ class PathContext(Struct, frozen=True):
         """Build a question about the file."""
         if self.is_held:
             return PlanQuestion(text, instructions, self.request.options, shape)
-        more = prompts.OPTIONAL if shape is not _RANGES_TO_READ else ""
+        more = OPTIONAL_PROMPT if shape is not _RANGES_TO_READ else ""
         return PlanQuestion(text, f"{instructions}{more}", self.request.options)
 
 
@@ -105,8 +160,8 @@ PathSteps = Generator[PlanQuestion, str, PathResult]
 
 def run_fast_path(view: PathContext, source: OutlinedSource) -> PathSteps:
     """Send the whole file in one request."""
-    prompt = prompts.format_file_prompt(source.filename, source.language, "numbered", prompts.number_source_lines(source.lines))
-    question = view.question(prompt, prompts.FAST, _answer_shape(source))
+    prompt = format_file_prompt(source.filename, source.language, "numbered", number_source_lines(source.lines))
+    question = view.question(prompt, FAST_PROMPT, _answer_shape(source))
     return PathResult("fast-path", (yield from _ask_checked(view, question, source, "fast_path_analysis")))
 
 
@@ -116,10 +171,10 @@ def run_tool_calling(view: PathContext, source: OutlinedSource) -> PathSteps:
     A model that has to be constrained to calls is a small one. Given the tool it asks for the whole file, piece by piece,
     and reading takes it minutes: it answers from the outline alone.
     """
-    prompt = prompts.format_file_prompt(
+    prompt = format_file_prompt(
         source.filename, source.language, f"{len(source.lines)} lines, its outline", _format_outline(view, source)
     )
-    question = view.question(prompt, prompts.OUTLINE if view.is_held else prompts.TOOLS, _answer_shape(source))
+    question = view.question(prompt, OUTLINE_PROMPT if view.is_held else TOOLS_PROMPT, _answer_shape(source))
     if not view.is_held:
         tools = tuple([each for each in view.request.tools if each.name == TOOL])
         question = replace(question, tools=tools if view.may_read else ())
@@ -133,11 +188,11 @@ def run_two_stage(view: PathContext, source: OutlinedSource, tree: str = "") -> 
     """Ask first what has to be read, then for the answer. `tree` is the syntax tree to send; by default the outline."""
     tree = tree or _format_outline(view, source)
     reads = SourceReader(source)
-    prompt = prompts.format_file_prompt(source.filename, source.language, "its syntax tree", tree)
-    wanted, _ = yield from _ask(view, view.question(prompt, prompts.IDENTIFY, _RANGES_TO_READ), "stage_1_identification")
+    prompt = format_file_prompt(source.filename, source.language, "its syntax tree", tree)
+    wanted, _ = yield from _ask(view, view.question(prompt, IDENTIFY_PROMPT, _RANGES_TO_READ), "stage_1_identification")
     snippets = _read_ranges(reads, wanted, source, view.most_calls)
-    told = prompts.format_snippets_prompt(source.filename, source.language, tree, snippets)
-    settled = yield from _ask_checked(view, view.question(told, prompts.ANALYSE, _answer_shape(source)), source, "stage_2_analysis")
+    told = format_snippets_prompt(source.filename, source.language, tree, snippets)
+    settled = yield from _ask_checked(view, view.question(told, ANALYSE_PROMPT, _answer_shape(source)), source, "stage_2_analysis")
     return PathResult("two-stage", settled, tuple(reads.log))
 
 
@@ -177,7 +232,7 @@ def _ask_checked(
     settled = _check_answer(answer, question, source)
     if settled.problems:
         said = (*question.before, *([_user_message(question.text)] if question.text else ()), Message("model", (Text(text),)))
-        again = replace(question, text=prompts.AGAIN.format(problems=_format_problems(settled.problems)), before=said)
+        again = replace(question, text=AGAIN_PROMPT.format(problems=_format_problems(settled.problems)), before=said)
         answer, _ = yield from _ask(view, again, name)
         better = _check_answer(answer, question, source)
         ranks = [(bool(each.echoes), len(each.problems)) for each in (better, settled)]
@@ -193,7 +248,7 @@ def _check_answer(answer: object, question: PlanQuestion, source: OutlinedSource
     """Validate an answer, also against its question: what repeats the instructions isn't about the file."""
     settled = check_model_answer(answer, source.parts, len(source.lines), source.language)
     echoes = find_echoes(settled.texts, question.instructions, f"{source.filename}\n{source.text}")
-    return replace(settled, problems=(*settled.problems, prompts.format_echoes(echoes)), echoes=echoes) if echoes else settled
+    return replace(settled, problems=(*settled.problems, format_echoes(echoes)), echoes=echoes) if echoes else settled
 
 
 def _format_problems(problems: Sequence[str]) -> str:
@@ -217,3 +272,47 @@ def _ask(view: PathContext, question: PlanQuestion, name: str) -> Generator[Plan
     answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     view.stages[-1] = replace(view.stages[-1], response=text, parsed_output=answer)
     return answer, text
+
+
+class JsonAnswer(Struct, frozen=True):
+    """A model's answer: its intent, which is never empty, all its fields, and what it cost."""
+
+    intent: str
+    fields: dict[str, Any]
+    tokens: TokenUsage
+    run_id: str
+
+
+async def ask_for_json(host: Host, name: str, instructions: str, question: str, intent: str) -> JsonAnswer:
+    """Return a model's answer, whose field `intent` says what it is all for; raise `NotReadable` if it can't be used."""
+    model = await host.model()
+    parts: dict[str, Any] = {
+        "name": name,
+        "instructions": instructions,
+        "limits": Limits(rounds=2, tries=3),
+        "options": Options(temperature=0.1, max_tokens=2000).suited(model.traits),
+    }
+    agent = configured_agent(None, model, parts=parts)
+    kept: dict[str, Any] = {"journal": host.home.services(), "user": host.user, "origin": host.remember({})}
+    asked, spent = question, Usage()
+    for _ in range(_TRIES):
+        result = await agent.run(asked, **kept)
+        spent += result.usage
+        answer = extract_json(result.output)
+        fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+        words = fields.get(intent)
+        if not isinstance(words, str) or not any(map(str.isalnum, words)):
+            raise NotReadable("what it answered can't be read.")
+        echoes = find_echoes(collect_strings(fields), instructions, question)
+        if not echoes:
+            return JsonAnswer(words.strip(), fields, TokenUsage.of(spent), result.run_id)
+        asked = f"{question}\n\n{format_echoes(echoes)}"
+    raise NotReadable("it repeats its instructions.")
+
+
+def collect_strings(value: object) -> list[str]:
+    """Return every text in a JSON value."""
+    if isinstance(value, str):
+        return [value]
+    inner = list(cast("dict[str, object]", value).values()) if isinstance(value, dict) else value
+    return [text for each in cast("list[object]", inner) for text in collect_strings(each)] if isinstance(inner, list) else []

@@ -10,11 +10,18 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from treadle.assistants.reading.file_parts import FilePart
-from treadle.assistants.reading.grouping import UNASSIGNED, attach_unclaimed, merge_smallest_groups
-from treadle.assistants.reading.labels import find_shared_words, shorten_name, split_identifier
+from treadle.assistants.reading.grouping import (
+    UNASSIGNED,
+    Graph,
+    attach_unclaimed,
+    find_communities,
+    find_shared_words,
+    merge_smallest_groups,
+    shorten_name,
+    split_identifier,
+)
 from treadle.assistants.reading.outline.comments import as_sentence, first_sentence
 from treadle.assistants.reading.outline.nodes import CONTAINERS, Node
-from treadle.assistants.reading.part_graph import Graph, find_communities
 
 FEWEST, MOST = 3, 6  # blocks of a file
 _CALLABLE = frozenset(("function", "method", "macro"))

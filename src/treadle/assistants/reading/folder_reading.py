@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from treadle import TreadleError
 from treadle.assistants.reading.analysis import AnalysisOptions, analyse
 from treadle.assistants.reading.analysis_program import log
-from treadle.assistants.reading.json_answer import ask_for_json
+from treadle.assistants.reading.execution_paths import ask_for_json
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.reading_types import FileReading, TokenUsage
 from treadle.assistants.reading.source_files import NotReadable, iter_source_files, open_workspace_source

@@ -16,8 +16,16 @@ from treadle import TreadleError
 from treadle.assistant import Host
 from treadle.assistants.reading.change_reading import ChangeReading, read_change
 from treadle.assistants.reading.outline.outliner import Outliner
-from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, RepositoryMap, map_repository
-from treadle.assistants.reading.repository_search import References, TextHits, find_references, search_text
+from treadle.assistants.reading.repository_search import (
+    MAP_BUDGET,
+    MAP_BUDGETS,
+    References,
+    RepositoryMap,
+    TextHits,
+    find_references,
+    map_repository,
+    search_text,
+)
 from treadle.assistants.reading.symbols.index import RequestedKind, SymbolIndex
 from treadle.files import Workspace, workspace_at
 from treadle.routes import Returns, get, json_response, post
@@ -50,7 +58,7 @@ class MapQuery(Struct, frozen=True):
     """A folder, the maximum length of its map, and what it is for: files and names in `task` come first."""
 
     under: str = ""
-    max_characters: Annotated[int, Meta(ge=BUDGETS[0], le=BUDGETS[1])] = BUDGET
+    max_characters: Annotated[int, Meta(ge=MAP_BUDGETS[0], le=MAP_BUDGETS[1])] = MAP_BUDGET
     task: Annotated[str, Meta(max_length=4000)] = ""
 
 

@@ -32,10 +32,10 @@ from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.outline.source_text import decode_source
 from treadle.assistants.reading.reading_types import AnalysisMetadata, FileReading, ResponsibilityBlock
 from treadle.assistants.reading.repository_routes import RepositoryApi, report_unreadable, run_until_disconnect
-from treadle.assistants.reading.source import hash_text
 from treadle.assistants.reading.source_files import (
     MAX_SOURCE_BYTES,
     SourceFileGone,
+    hash_text,
     iter_source_files,
     load_workspace_file,
     outline_source,

@@ -11,12 +11,16 @@ from treadle import FunctionToolset, ToolProblem, ToolResult, Toolset, TreadleEr
 from treadle.assistants.reading.outline.formatter import format_outline
 from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.outline.source_text import decode_source
-from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, format_map, map_repository
+from treadle.assistants.reading.repository_search import MAP_BUDGET, MAP_BUDGETS, format_map, format_references, map_repository
 from treadle.assistants.reading.repository_search import find_references as find
-from treadle.assistants.reading.repository_search import format_references
 from treadle.assistants.reading.repository_search import search_text as search
-from treadle.assistants.reading.source import SourceReader, build_source
-from treadle.assistants.reading.source_files import iter_source_files, load_workspace_file, open_workspace_source
+from treadle.assistants.reading.source_files import (
+    SourceReader,
+    build_source,
+    iter_source_files,
+    load_workspace_file,
+    open_workspace_source,
+)
 from treadle.assistants.reading.symbols.index import RequestedKind, SymbolIndex
 from treadle.files import printable_name, workspace_at
 
@@ -118,14 +122,14 @@ def build_reading_toolset(folder: Path, data: Path | None = None) -> Toolset:
         return ToolResult("\n".join(lines), found)
 
     @tool(effect="read", trust="untrusted")
-    async def repository_map(under: str = "", max_characters: int = BUDGET, task: str = "") -> ToolResult:
+    async def repository_map(under: str = "", max_characters: int = MAP_BUDGET, task: str = "") -> ToolResult:
         """Map the source files here with their definitions, those first that other files refer to most.
 
         :param under: a folder, for files beneath it only
         :param max_characters: how long the map may be
         :param task: what you want to know or do; files and names in it come first
         """
-        least, most = BUDGETS
+        least, most = MAP_BUDGETS
         with _raise_tool_problems():
             found = await map_repository(await to_thread(open_index), under, max(least, min(max_characters, most)), task)
         return ToolResult(format_map(found), found)

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from treadle.assistants.platform.score import ScoreSpec, SpecResource
-from treadle.assistants.platform.score.spec_keys import ADDED_BY_KUBERNETES
+from treadle.assistants.platform.score.spec import ADDED_BY_KUBERNETES
 from treadle.demo.platform.catalogue import BY_TYPE
 from treadle.demo.platform.clock import format_timestamp
 from treadle.demo.platform.deployment_plan import Operation, ResourceChange

@@ -21,12 +21,12 @@ from treadle.dialects.json_calls import (
     TEXT_KEYS,
     THOUGHT_KEYS,
     WRAPPER_KEYS,
+    JsonSpelling,
     calls_in_cut,
     calls_in_text,
+    json_lesson,
 )
-from treadle.dialects.json_end import take_value
-from treadle.dialects.json_spelling import JsonSpelling, json_lesson
-from treadle.dialects.scanner import Reading, Tape, peek_ahead
+from treadle.dialects.scanner import Reading, Tape, peek_ahead, take_value
 
 _BEGINNING = 120  # so many characters show whether a value may be a call
 _CALL_KEYS = (*NAME_KEYS, *WRAPPER_KEYS, *LIST_KEYS)

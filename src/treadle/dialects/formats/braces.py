@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from treadle.core.calls import Call, Written
 from treadle.dialects import json_repair
+from treadle.dialects.argument_values import convert_value, resolve_reference, schema_types
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.forms import CallMatch, Form, OfferedTools, ThinkingFrame, take_closer, to_json_text
 from treadle.dialects.python_calls import NotALiteral, parse_scalar
 from treadle.dialects.scanner import Markers, Reading, Tape, is_next, peek, take_if_next, take_run, take_space, take_until
-from treadle.dialects.schema_values import convert_value, resolve_reference, schema_types
 
 _NAME = re.compile(r"[\w.:/-]+")
 _PLAIN_KEY = re.compile(r"[\w.-]+")

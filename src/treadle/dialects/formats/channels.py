@@ -12,11 +12,21 @@ from msgspec import Struct
 
 from treadle.core.calls import Call, Written
 from treadle.dialects import json_repair
+from treadle.dialects.argument_values import convert_value, resolve_reference, schema_types
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.forms import CallMatch, Form, OfferedTools, ThinkingFrame, take_closer, to_json_text
-from treadle.dialects.json_end import take_value
-from treadle.dialects.scanner import Markers, Reading, Tape, is_next, peek, take_if_next, take_space, take_until, take_until_within
-from treadle.dialects.schema_values import convert_value, resolve_reference, schema_types
+from treadle.dialects.scanner import (
+    Markers,
+    Reading,
+    Tape,
+    is_next,
+    peek,
+    take_if_next,
+    take_space,
+    take_until,
+    take_until_within,
+    take_value,
+)
 
 _START, _CHANNEL, _CONSTRAIN, _MESSAGE = "<|start|>", "<|channel|>", "<|constrain|>", "<|message|>"
 _HARMONY_ENDS = ("<|end|>", "<|return|>", "<|call|>")

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Written
 from treadle.core.requests import Shorthand
+from treadle.dialects.argument_values import convert_values, resolve_reference, schema_types
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.forms import CallMatch, FencedForm, OfferedTools, to_json_text
-from treadle.dialects.schema_values import convert_values, resolve_reference, schema_types
 
 _FIRST_WORD = re.compile(r"\S+")
 _TOKEN = re.compile(

@@ -7,10 +7,8 @@ from treadle.dialects import json_repair
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.formats.tagged_json import JsonFrame, json_form
 from treadle.dialects.forms import CallMatch, Form, OfferedTools, ThinkingFrame, to_json_text
-from treadle.dialects.json_calls import calls_in_cut, calls_in_text
-from treadle.dialects.json_end import take_value
-from treadle.dialects.json_spelling import JsonSpelling, json_lesson
-from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_space, take_until, take_until_within
+from treadle.dialects.json_calls import JsonSpelling, calls_in_cut, calls_in_text, json_lesson
+from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_space, take_until, take_until_within, take_value
 
 _MAX_HEADER = 300  # no header of a message has more characters
 

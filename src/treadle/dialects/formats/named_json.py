@@ -19,10 +19,8 @@ from treadle.dialects.dialect import TextDialect
 from treadle.dialects.formats.bare_json import BARE
 from treadle.dialects.formats.tagged_json import MISTRAL_LIST
 from treadle.dialects.forms import CallMatch, Form, OfferedTools, Placement, ThinkingFrame, take_closer, to_json_text
-from treadle.dialects.json_calls import calls_in_cut, calls_in_text
-from treadle.dialects.json_end import take_value
-from treadle.dialects.json_spelling import json_lesson
-from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_until
+from treadle.dialects.json_calls import calls_in_cut, calls_in_text, json_lesson
+from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_until, take_value
 
 _MAX_HEADER = 300  # characters of a header
 

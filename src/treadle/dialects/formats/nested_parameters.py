@@ -10,14 +10,20 @@ from msgspec import Struct
 
 from treadle.core.calls import Call
 from treadle.dialects import json_repair
+from treadle.dialects.argument_values import convert_value, resolve_reference, schema_types
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.forms import OfferedTools, ThinkingFrame, to_json_text
-from treadle.dialects.parameters import CallParameters, ParameterReader, ParametersEnding, ParameterTags
+from treadle.dialects.parameters import (
+    CallParameters,
+    ParameterReader,
+    ParametersEnding,
+    ParameterTags,
+    peek_word,
+    skip_gap,
+    take_tag,
+)
 from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_until
-from treadle.dialects.schema_values import convert_value, resolve_reference, schema_types
-from treadle.dialects.tag_spelling import PLAIN_NAME, escape_tags, tag_lesson
-from treadle.dialects.tagged_calls import TaggedCallReader
-from treadle.dialects.tags import peek_word, skip_gap, take_tag
+from treadle.dialects.tagged_calls import PLAIN_NAME, TaggedCallReader, escape_tags, tag_lesson
 
 _MARK = "]<]minimax[>["
 _ITEM = "item"

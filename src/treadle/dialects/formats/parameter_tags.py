@@ -6,8 +6,7 @@ from treadle.dialects.dialect import TextDialect
 from treadle.dialects.formats.bare_json import BARE
 from treadle.dialects.forms import FencedForm, Form, ThinkingFrame
 from treadle.dialects.parameters import ParameterTags
-from treadle.dialects.tag_spelling import TagSpelling, tag_lesson
-from treadle.dialects.tagged_calls import TaggedCallReader
+from treadle.dialects.tagged_calls import TaggedCallReader, TagSpelling, tag_lesson
 
 _TOOL_CALL = ("<tool_call>", "</tool_call>")
 _SEED_CALL = ("<seed:tool_call>", "</seed:tool_call>")

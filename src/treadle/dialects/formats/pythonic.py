@@ -14,9 +14,8 @@ from treadle.dialects.dialect import TextDialect
 from treadle.dialects.formats.bare_json import BARE
 from treadle.dialects.forms import CallMatch, Form, OfferedTools, Placement, take_frame_end
 from treadle.dialects.json_calls import calls_in_cut, calls_in_text
-from treadle.dialects.json_end import JsonEnding, take_value
 from treadle.dialects.python_calls import read_python_call, spell_python_call
-from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_if_next, take_run, take_until
+from treadle.dialects.scanner import JsonEnding, Markers, Reading, Tape, peek, take_if_next, take_run, take_until, take_value
 
 _NAME = re.compile(r"[\w.:/-]+")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"

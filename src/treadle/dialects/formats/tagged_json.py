@@ -20,10 +20,8 @@ from treadle.dialects.forms import (
     take_frame_end,
     to_json_text,
 )
-from treadle.dialects.json_calls import CallShape, calls_in_cut, calls_in_text
-from treadle.dialects.json_end import take_value
-from treadle.dialects.json_spelling import JsonSpelling, json_lesson
-from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_if_next, take_space, take_until
+from treadle.dialects.json_calls import CallShape, JsonSpelling, calls_in_cut, calls_in_text, json_lesson
+from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_if_next, take_space, take_until, take_value
 
 
 class JsonFrame(Struct, frozen=True):

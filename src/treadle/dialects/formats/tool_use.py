@@ -10,11 +10,22 @@ from typing import Any
 
 from treadle.core.calls import Call, Written
 from treadle.dialects import json_repair
+from treadle.dialects.argument_values import convert_values
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.forms import CallMatch, Form, OfferedTools, take_frame_end, to_json_text
-from treadle.dialects.json_end import JsonEnding, take_value
-from treadle.dialects.scanner import Markers, Reading, Tape, is_next, peek, take_if_next, take_run, take_space, take_until
-from treadle.dialects.schema_values import convert_values
+from treadle.dialects.scanner import (
+    JsonEnding,
+    Markers,
+    Reading,
+    Tape,
+    is_next,
+    peek,
+    take_if_next,
+    take_run,
+    take_space,
+    take_until,
+    take_value,
+)
 
 _OPEN, _CLOSE = "<tool_use>", "</tool_use>"
 _NAME_TAGS = ("tool", "name", "tool_name")

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import msgspec
 
 from treadle.core.calls import Call, Written
+from treadle.dialects.argument_values import convert_value
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.forms import CallMatch, Form, OfferedTools, ThinkingFrame, to_json_text
 from treadle.dialects.scanner import Markers, Reading, Tape, is_next, peek, take_if_next, take_space, take_until, take_until_within
-from treadle.dialects.schema_values import convert_value
 
 _OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"
 _ARGUMENT_END = f"{_CLOSE}argument{_SEP}"

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from treadle.toolsets.checks.parsers.lines import to_plain_text
+from treadle.toolsets.checks.parsers.tally import to_plain_text
 from treadle.toolsets.checks.values import CheckFailure, CheckOutcome, State
 
 MAX_LENGTH = 3_000  # characters in all

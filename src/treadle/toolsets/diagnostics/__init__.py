@@ -1,1 +1,1 @@
-"""Errors that a language server finds after an edit: `servers` finds one, `client` talks to it, `toolset` adds the errors."""
+"""Errors that a language server finds after an edit: `client` finds a server and talks to it, `toolset` adds the errors."""

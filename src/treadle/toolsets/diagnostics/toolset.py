@@ -30,9 +30,16 @@ from treadle.sandbox.probe import check_sandbox
 from treadle.sandbox.runner import run_command
 from treadle.sandbox.values import GIB, Bounds, SandboxSpec
 from treadle.tools.text import to_data
-from treadle.toolsets.diagnostics.client import Diagnostic, LanguageClient, Launch, find_new, keep_certain
-from treadle.toolsets.diagnostics.servers import LanguageServer, find_language_servers
-from treadle.toolsets.workspace.text import decode_file_text
+from treadle.toolsets.diagnostics.client import (
+    Diagnostic,
+    LanguageClient,
+    LanguageServer,
+    Launch,
+    find_language_servers,
+    find_new,
+    keep_certain,
+)
+from treadle.toolsets.workspace.file_contents import decode_file_text
 from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_context, toolset_for_run
 
 FIRST_SECONDS = 20.0  # that the first edit waits, since the server has to start

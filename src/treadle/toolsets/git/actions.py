@@ -9,11 +9,10 @@ from treadle.toolsets.git import branches, commit, history, staging, working_tre
 from treadle.toolsets.git.commit import Identity, check_unprotected
 from treadle.toolsets.git.copies import fetch_branch
 from treadle.toolsets.git.host_programs import HostPrograms
-from treadle.toolsets.git.names import normalize_branch
-from treadle.toolsets.git.problems import GitRefused
 from treadle.toolsets.git.pull_requests import PullRequest, find_base_branch, open_pull_request
 from treadle.toolsets.git.push import push_branch
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.sandboxed import GitRefused, SandboxedGit
+from treadle.toolsets.git.working_tree import normalize_branch
 
 
 class GitRules(Struct, frozen=True):

@@ -16,11 +16,9 @@ from treadle.files.problems import WorkspaceProblem, printable_name
 from treadle.files.secret_files import is_secret_file
 from treadle.files.workspace import Workspace
 from treadle.toolsets.git.history import DIFF, resolve_commit
-from treadle.toolsets.git.names import unquote_path
-from treadle.toolsets.git.problems import GitFailed, NoRepository, git_failure
-from treadle.toolsets.git.sandboxed import SandboxedGit
-from treadle.toolsets.git.working_tree import STATUS_QUERY, parse_status
-from treadle.toolsets.workspace.text import decode_file_text
+from treadle.toolsets.git.sandboxed import GitFailed, NoRepository, SandboxedGit, git_failure
+from treadle.toolsets.git.working_tree import STATUS_QUERY, parse_status, unquote_path
+from treadle.toolsets.workspace.file_contents import decode_file_text
 
 Status = Literal["added", "removed", "changed"]
 

@@ -11,11 +11,9 @@ from msgspec import Struct
 
 from treadle.files.problems import printable_name
 from treadle.files.secret_files import is_secret_file
-from treadle.toolsets.git.names import call_ref, is_sha
-from treadle.toolsets.git.problems import GitFailed, GitRefused, git_failure
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.sandboxed import GitFailed, GitRefused, SandboxedGit, git_failure
 from treadle.toolsets.git.staging import plan_staging
-from treadle.toolsets.git.working_tree import STATUS_QUERY, GitState, parse_status
+from treadle.toolsets.git.working_tree import STATUS_QUERY, GitState, call_ref, is_sha, parse_status
 
 NOTHING_TO_COMMIT = 3  # the code of a script that found nothing to commit
 END = "-- the message ends here --"  # the sending process may be killed before it has: then nothing is committed

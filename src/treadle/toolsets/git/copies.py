@@ -12,9 +12,8 @@ from pathlib import Path
 
 from treadle.sandbox.environments import find_environments
 from treadle.toolsets.git.branches import commit_of
-from treadle.toolsets.git.names import normalize_branch
-from treadle.toolsets.git.problems import GitFailed, GitRefused, git_failure
-from treadle.toolsets.git.sandboxed import SandboxedGit, check_repository_root
+from treadle.toolsets.git.sandboxed import GitFailed, GitRefused, SandboxedGit, check_repository_root, git_failure
+from treadle.toolsets.git.working_tree import normalize_branch
 
 SECONDS = 1_800.0
 MAX_BYTES = 64 << 30

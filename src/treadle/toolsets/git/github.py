@@ -13,10 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from treadle.toolsets.git.host_programs import HostPrograms
-from treadle.toolsets.git.problems import GitFailed, GitProblem, GitRefused, shorten_git_output
-from treadle.toolsets.git.push import read_remote_address
-from treadle.toolsets.git.remotes import github_repository
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.push import github_repository, read_remote_address
+from treadle.toolsets.git.sandboxed import GitFailed, GitProblem, GitRefused, SandboxedGit, shorten_git_output
 
 MAX_OUTPUT = 4_000_000  # characters of a diff or an issue
 _SIGNED_OUT = 4  # what gh ends with if it isn't signed in

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from treadle.files.problems import printable_name
 from treadle.files.workspace import Workspace
 from treadle.toolsets.git.branches import commit_of
-from treadle.toolsets.git.names import check_revision
-from treadle.toolsets.git.problems import GitRefused
-from treadle.toolsets.git.sandboxed import SandboxedGit
-from treadle.toolsets.git.working_tree import STATUS_QUERY, parse_status
+from treadle.toolsets.git.sandboxed import GitRefused, SandboxedGit
+from treadle.toolsets.git.working_tree import STATUS_QUERY, check_revision, parse_status
 
 MAX_SHOWN = 16_000  # characters of a difference
 MAX_COLUMNS = 500

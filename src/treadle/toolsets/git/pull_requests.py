@@ -13,10 +13,8 @@ from msgspec import Struct
 
 from treadle.toolsets.git.branches import commit_of
 from treadle.toolsets.git.host_programs import HostPrograms
-from treadle.toolsets.git.problems import GitFailed, GitProblem, GitRefused, git_failure, shorten_git_output
-from treadle.toolsets.git.push import read_remote_address
-from treadle.toolsets.git.remotes import RemoteAddress
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.push import RemoteAddress, read_remote_address
+from treadle.toolsets.git.sandboxed import GitFailed, GitProblem, GitRefused, SandboxedGit, git_failure, shorten_git_output
 
 MAX_COMMITS = 50
 SAVE = 'exec 2>&1; mkdir -p .git/treadle && cat > ".git/treadle/$1"'

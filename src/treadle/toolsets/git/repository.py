@@ -12,10 +12,9 @@ from treadle.toolsets.git.actions import GitActions, GitRules
 from treadle.toolsets.git.commit import Identity, commit_only
 from treadle.toolsets.git.history import DIFF, resolve_commit
 from treadle.toolsets.git.host_programs import HostPrograms
-from treadle.toolsets.git.problems import NoRepository
 from treadle.toolsets.git.pull_requests import find_base_branch
-from treadle.toolsets.git.remotes import strip_credentials
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.push import strip_credentials
+from treadle.toolsets.git.sandboxed import NoRepository, SandboxedGit
 from treadle.toolsets.git.staging import plan_staging
 from treadle.toolsets.git.working_tree import STATUS_QUERY, GitState, parse_status
 

@@ -15,9 +15,8 @@ from treadle.files.problems import WorkspaceProblem, printable_name
 from treadle.files.secret_files import is_secret_file
 from treadle.files.workspace import Workspace
 from treadle.guard.secret_formats import FORMATS, PRIVATE_KEY, SecretFormat, compile_pattern, match_end
-from treadle.toolsets.git.names import unquote_path
 from treadle.toolsets.git.sandboxed import SandboxedGit, check_repository_root
-from treadle.toolsets.git.working_tree import STATUS_QUERY, StatusChange, parse_status
+from treadle.toolsets.git.working_tree import STATUS_QUERY, StatusChange, parse_status, unquote_path
 
 MIN_DISTINCT = 8  # different characters in the random part of a real one
 KEY_PREFIX_LENGTH = 64  # characters that tell one private key from another

@@ -14,8 +14,7 @@ from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.git.actions import GitActions, GitRules
 from treadle.toolsets.git.commit import Identity
 from treadle.toolsets.git.host_programs import HostPrograms
-from treadle.toolsets.git.problems import GitRefused
-from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.sandboxed import GitRefused, SandboxedGit
 
 TOOLSET = "git"
 _T = TypeVar("_T")

@@ -1,7 +1,6 @@
 """Tools of MCP servers, with the official SDK: `mcp_tools(McpServer(…))` is a toolset. The SDK is imported when it is entered."""
 
-from treadle.toolsets.mcp.approvals import ApprovalStore, DescriptionChange
-from treadle.toolsets.mcp.offers import AdvertisedTool
+from treadle.toolsets.mcp.offers import AdvertisedTool, ApprovalStore, DescriptionChange
 from treadle.toolsets.mcp.server import McpServer
 from treadle.toolsets.mcp.toolset import McpTools, mcp_tools
 

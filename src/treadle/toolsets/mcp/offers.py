@@ -1,17 +1,25 @@
-"""Tools as an MCP server advertises them, and as they are offered here: callable names, effects, retries. Pure.
+"""Tools as an MCP server advertises them, as they are offered here, and which descriptions a user has approved.
 
 Hints of an untrusted server can make a tool more restricted, never less. What a server doesn't say has the protocol's
 default: a tool may be destructive. Whether a call may be repeated after a crash is never for the server to say.
+
+Approved tool descriptions, in a small JSON file: a server's first listing is accepted, later changes wait for approval.
+
+A description guides the model, so one that changes after a user has reviewed it is held back until they have reviewed it
+again: `changes` shows old and new, `approve` accepts the new. Whether tools may run is decided by the policy, not here.
 """
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from treadle.core.calls import Effect, Retry
-from treadle.core.errors import BadTool
+from treadle.core.errors import BadTool, SettingsError
 from treadle.core.log import log
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
@@ -23,6 +31,7 @@ from treadle.toolsets.mcp.server import McpServer
 MAX_NAME = 64
 MAX_DESCRIPTION = 4000  # characters; a model reads them with every request
 _INVALID_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]")
+VERSION = 1
 
 
 class AdvertisedTool(Struct, frozen=True):
@@ -141,3 +150,89 @@ def _base_name(server: McpServer, name: str) -> str:
 def _add_digest(fit: str, name: str) -> str:
     """Cut a name to the allowed length, with a digest that is unique to it."""
     return f"{fit[: MAX_NAME - 9]}_{digest_arguments({'name': name})[:8]}"
+
+
+class DescriptionChange(Struct, frozen=True):
+    """A tool that waits for approval: as it was approved (None: never), and as the server describes it now."""
+
+    name: str
+    before: AdvertisedTool | None
+    after: AdvertisedTool
+
+
+class _ServerRecord(Struct):
+    """The record of one server: tools as approved, and changed ones that wait."""
+
+    approved: dict[str, AdvertisedTool] = {}
+    waiting: dict[str, AdvertisedTool] = {}
+
+
+class _ApprovalFile(Struct):
+    version: int = VERSION
+    servers: dict[str, _ServerRecord] = {}
+
+
+class ApprovalStore:
+    """The file. It may be shared by processes; each reads it again before it writes."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path).expanduser()
+
+    def review(self, server: str, told: Sequence[AdvertisedTool]) -> list[AdvertisedTool]:
+        """Return the descriptions that a model may see: each as it was approved. New or changed ones wait from now on.
+
+        The first listing of a server is approved as it is.
+        """
+        file = self._read()
+        if server not in file.servers:
+            file.servers[server] = _ServerRecord({each.name: each for each in told})
+            self._write(file)
+            return list(told)
+        known = file.servers[server]
+        waiting = {each.name: each for each in told if not _is_same(known.approved.get(each.name), each)}
+        if waiting != known.waiting:
+            known.waiting = waiting
+            self._write(file)
+        return [known.approved[each.name] for each in told if each.name in known.approved]
+
+    def changes(self, server: str) -> list[DescriptionChange]:
+        """Return the changes that wait for the user, as last listed."""
+        known = self._read().servers.get(server, _ServerRecord())
+        return [DescriptionChange(name, known.approved.get(name), after) for name, after in known.waiting.items()]
+
+    def approve(self, server: str, names: Iterable[str]) -> None:
+        """Approve these tools as listed now; names are the server's own."""
+        file = self._read()
+        known = file.servers.get(server, _ServerRecord())
+        for name in names:
+            if name not in known.waiting:
+                raise SettingsError(f"The tool {name} of the MCP server {server} doesn't wait for an approval.")
+            known.approved[name] = known.waiting.pop(name)
+        self._write(file)
+
+    def _read(self) -> _ApprovalFile:
+        try:
+            file = msgspec.json.decode(self._path.read_bytes(), type=_ApprovalFile)
+        except FileNotFoundError:
+            return _ApprovalFile()
+        except OSError as error:
+            raise SettingsError(f"The approved tools in {self._path} can't be opened: {error.strerror}.") from error
+        except msgspec.DecodeError as error:
+            raise SettingsError(f"The approved tools in {self._path} can't be read: {error}") from error
+        if file.version != VERSION:
+            raise SettingsError(f"The approved tools in {self._path} were written by another Treadle (format {file.version}).")
+        return file
+
+    def _write(self, file: _ApprovalFile) -> None:
+        """Write the file atomically, safe against concurrent readers and a killed process."""
+        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            fresh.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=2))
+            fresh.replace(self._path)
+        except OSError as error:
+            raise SettingsError(f"The approved tools can't be written to {self._path}: {error.strerror}.") from error
+
+
+def _is_same(approved: AdvertisedTool | None, told: AdvertisedTool) -> bool:
+    return approved is not None and approved.fingerprint == told.fingerprint

@@ -14,8 +14,7 @@ from treadle.core.errors import SettingsError, ToolProblem
 from treadle.core.log import log
 from treadle.core.tool import Tool
 from treadle.http_guard.resolver import HostLookup, resolve_host
-from treadle.toolsets.mcp.approvals import ApprovalStore
-from treadle.toolsets.mcp.offers import AdvertisedTool, OfferedTool, build_offers
+from treadle.toolsets.mcp.offers import AdvertisedTool, ApprovalStore, OfferedTool, build_offers
 from treadle.toolsets.mcp.server import McpServer, ServerValues, fill_for_listing, fill_server
 
 if TYPE_CHECKING:
@@ -88,8 +87,8 @@ class McpTools:
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Call a tool of the server on behalf of the context's user. Its structured content is the data of the result."""
+        from treadle.toolsets.mcp.connection import call_problem, tool_error_problem
         from treadle.toolsets.mcp.content import to_tool_result
-        from treadle.toolsets.mcp.problems import call_problem, tool_error_problem
 
         offer = self._offers.get(call.name)
         if offer is None or not self._entered:
@@ -118,7 +117,7 @@ class McpTools:
         self._lister = values = self._fill_for_listing()
         connection = await self._open_connection(values)
         if not connection.is_open:
-            from treadle.toolsets.mcp.problems import connection_error
+            from treadle.toolsets.mcp.connection import connection_error
 
             raise connection_error(self._server, values, connection)
         self._update_offers()
@@ -170,7 +169,7 @@ class McpTools:
 
     async def _connect(self, values: ServerValues) -> "McpConnection":
         """Return an open connection with these values: the existing one, if the server is still there, else a new one."""
-        from treadle.toolsets.mcp.problems import unreachable_problem
+        from treadle.toolsets.mcp.connection import unreachable_problem
 
         connection = await self._open_connection(values)
         if connection.doubtful and not await connection.is_there():

@@ -16,10 +16,8 @@ from msgspec import Struct
 
 from treadle.core.errors import ToolProblem
 from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
-from treadle.toolsets.openapi.parameters import to_argument_name
-from treadle.toolsets.openapi.schemas import LEFT_OUT, SchemaConverter
-from treadle.toolsets.openapi.styles import empty_value_problem, format_query_value, to_parameter_text
-from treadle.toolsets.openapi.tool_schemas import resolve_outer
+from treadle.toolsets.openapi.parameters import empty_value_problem, format_query_value, to_argument_name, to_parameter_text
+from treadle.toolsets.openapi.schemas import LEFT_OUT, SchemaConverter, resolve_outer
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"

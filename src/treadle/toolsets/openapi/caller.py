@@ -21,10 +21,15 @@ from treadle.toolsets.openapi import paging
 from treadle.toolsets.openapi.bodies import encode_body
 from treadle.toolsets.openapi.document import OpenApiDocument
 from treadle.toolsets.openapi.operations import OpenApiOperation
-from treadle.toolsets.openapi.parameters import OpenApiParameter
+from treadle.toolsets.openapi.parameters import (
+    OpenApiParameter,
+    QueryPairs,
+    format_header_value,
+    format_path_value,
+    format_query_value,
+)
 from treadle.toolsets.openapi.results import ParsedResponse, ResponseContext, mask_caller_secrets, parse_openapi_response
 from treadle.toolsets.openapi.security import RequestCredentials, SecuritySchemes
-from treadle.toolsets.openapi.styles import QueryPairs, format_header_value, format_path_value, format_query_value
 
 
 class OpenApiRequest(Struct, frozen=True):

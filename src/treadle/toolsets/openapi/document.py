@@ -1,6 +1,8 @@
 """An OpenAPI document, 3.0 or 3.1: parsed from JSON or YAML, validated, and its references resolved. Other modules interpret it."""
 
+import re
 from collections.abc import Mapping
+from html import unescape
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote
@@ -14,6 +16,9 @@ from treadle.toolsets.openapi.yaml_loader import InvalidYaml, read_yaml
 MAX_DOCUMENT = 60_000_000  # bytes
 _MAX_CHAIN = 50
 JsonObject = dict[str, Any]
+_TAG = re.compile(r"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)\s*>|</?[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
+_BREAK = re.compile(r"</(?:p|div|li|tr|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
+MAX_INPUT = 20_000  # characters that are looked at
 
 
 def object_or_empty(value: Any) -> JsonObject:
@@ -113,3 +118,25 @@ def _parse_text(text: str, where: str) -> Any:
         return read_yaml(text)
     except InvalidYaml as error:
         raise SettingsError(f"The OpenAPI document {where} is broken: {error}") from None
+
+
+def strip_markup(text: str) -> str:
+    """Return text without tags, with single spaces."""
+    text = text[:MAX_INPUT]
+    if "<" in text:
+        text = _TAG.sub("", _BREAK.sub("\n", text))
+    if "&" in text:
+        text = unescape(text)
+    return "\n".join(words for line in text.split("\n") if (words := " ".join(line.split())))
+
+
+def truncate_plain_text(text: str, most: int) -> str:
+    """Return the beginning of a text, to the end of a sentence or a word where there is one."""
+    if len(text) <= most:
+        return text
+    cut = text[: max(most - 1, 0)]
+    sentence = max(cut.rfind(". "), cut.rfind(".\n"))
+    if sentence > most // 2:
+        return cut[: sentence + 1]
+    word = cut.rfind(" ")
+    return cut[: word if word > most // 2 else None].rstrip() + "…" if cut else ""

@@ -23,12 +23,18 @@ from treadle.http_guard.problems import TargetNotAllowed
 from treadle.tools.validate import Validator
 from treadle.toolsets.openapi import paging
 from treadle.toolsets.openapi.bodies import RequestBody, is_json_type, parse_request_body
-from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
+from treadle.toolsets.openapi.document import (
+    JsonObject,
+    OpenApiDocument,
+    list_or_empty,
+    object_or_empty,
+    strip_markup,
+    text_or_empty,
+    truncate_plain_text,
+)
 from treadle.toolsets.openapi.parameters import OpenApiParameter, parse_parameters
-from treadle.toolsets.openapi.plain_text import strip_markup, truncate_plain_text
-from treadle.toolsets.openapi.schemas import SchemaConverter
+from treadle.toolsets.openapi.schemas import SchemaConverter, bundle_schema, shape_schema
 from treadle.toolsets.openapi.security import SecurityScheme, SecuritySchemes
-from treadle.toolsets.openapi.tool_schemas import bundle_schema, shape_schema
 
 METHODS = ("get", "head", "options", "trace", "post", "put", "patch", "delete")
 _READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))

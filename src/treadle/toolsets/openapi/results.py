@@ -20,8 +20,15 @@ from treadle.http_guard.client import GuardedResponse
 from treadle.http_guard.origins import parse_target
 from treadle.http_guard.problems import MAYBE_DONE
 from treadle.toolsets.openapi.bodies import is_json_type
-from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
-from treadle.toolsets.openapi.plain_text import strip_markup, truncate_plain_text
+from treadle.toolsets.openapi.document import (
+    JsonObject,
+    OpenApiDocument,
+    list_or_empty,
+    object_or_empty,
+    strip_markup,
+    text_or_empty,
+    truncate_plain_text,
+)
 
 
 def trim_to_schema(value: Any, schema: Any, document: OpenApiDocument) -> Any:

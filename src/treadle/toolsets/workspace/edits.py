@@ -1,4 +1,4 @@
-r"""Edits of a text by line numbers or by the text that is replaced. Pure: text in, text or an error value out.
+r"""Edits of a text by line numbers or by the text that is replaced, and their diff. Pure: text in, text or an error value out.
 
 Lines are counted from 1 and end at `\n` alone. What isn't edited stays as it was, byte by byte: line endings, a missing end
 of the last line. Text from a model gets the line endings of its file. Nothing is guessed: of several matches none is taken.
@@ -15,6 +15,9 @@ MAX_PLACES = 20
 MAX_MATCHES = 10_000
 MAX_COMPARED = 5_000
 CONTEXT = 1
+MAX_LINES = 80
+MAX_DIFFED = 4_000
+DIFF_CONTEXT = 3
 
 
 class EditedText(Struct, frozen=True):
@@ -286,3 +289,44 @@ def _line_at(text: str, at: int) -> int:
 def _line_numbers(text: str, places: Sequence[int]) -> list[int]:
     breaks = [match.start() for match in re.finditer("\n", text)]
     return [bisect_left(breaks, place) + 1 for place in places]
+
+
+def format_edit_diff(before: str, after: str, most: int | None = MAX_LINES) -> str:
+    """Return the hunks without file names, at most `most` lines; only counts where more lines differ than can be compared.
+
+    Without `most` nothing is left out: lines that can't be compared are all removed and all added.
+    """
+    old, new = split_keeping_ends(before), split_keeping_ends(after)
+    same = _count_same(old, new)
+    tail = _count_same(old[same:][::-1], new[same:][::-1])
+    first, last = max(same - DIFF_CONTEXT, 0), max(tail - DIFF_CONTEXT, 0)
+    old, new = old[first : len(old) - last], new[first : len(new) - last]
+    if len(old) + len(new) > MAX_DIFFED:
+        if most is None:
+            return "\n".join([*[f"-{line}".rstrip("\r\n") for line in old], *[f"+{line}".rstrip("\r\n") for line in new]])
+        return f"[{len(old)} lines became {len(new)} lines]"
+    lines = _build_hunks(old, new, first)
+    left = 0 if most is None else len(lines) - most
+    return "\n".join([*lines[:most], f"[{left} more lines of the difference]"] if left > 0 else lines)
+
+
+def _build_hunks(old: list[str], new: list[str], skipped: int) -> list[str]:
+    import difflib
+
+    lines = list(difflib.unified_diff(old, new, n=DIFF_CONTEXT))[2:]
+    return [_shift_header(line, skipped) if line.startswith("@@") else line.rstrip("\r\n") for line in lines]
+
+
+def _shift_header(header: str, skipped: int) -> str:
+    """Return a header whose line numbers include the lines before the compared ones."""
+    return re.sub(r"([-+])(\d+)", lambda match: f"{match[1]}{int(match[2]) + skipped}", header.rstrip("\n"))
+
+
+def _count_same(old: list[str], new: list[str]) -> int:
+    """Count the equal lines at the beginning."""
+    count = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

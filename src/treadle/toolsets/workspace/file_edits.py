@@ -7,8 +7,8 @@ from msgspec import Struct
 from treadle.core.context import RunContext
 from treadle.files.problems import WorkspaceProblem
 from treadle.files.workspace import Workspace
+from treadle.toolsets.workspace.file_contents import decode_file_text
 from treadle.toolsets.workspace.files import WorkspaceFiles
-from treadle.toolsets.workspace.text import decode_file_text
 from treadle.toolsets.workspace.tools import FlatFiles, GroupedFiles
 
 

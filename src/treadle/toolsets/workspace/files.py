@@ -10,7 +10,6 @@ from msgspec import Struct
 from treadle.core.tool import ToolResult
 from treadle.files.problems import BadEdit, BinaryFile, FileChanged, FileTooLarge, MissingPath, WorkspaceProblem, printable_name
 from treadle.files.workspace import MAX_BYTES, Workspace
-from treadle.toolsets.workspace.diff import format_edit_diff
 from treadle.toolsets.workspace.edits import (
     AmbiguousMatch,
     EditedText,
@@ -19,6 +18,7 @@ from treadle.toolsets.workspace.edits import (
     TextNotFound,
     append_lines,
     delete_lines,
+    format_edit_diff,
     insert_lines,
     match_line_endings,
     replace_all,
@@ -26,8 +26,7 @@ from treadle.toolsets.workspace.edits import (
     replace_text,
     split_keeping_ends,
 )
-from treadle.toolsets.workspace.read_tracker import ReadTracker
-from treadle.toolsets.workspace.text import FileText, decode_file_text, replace_surrogates
+from treadle.toolsets.workspace.file_contents import FileText, ReadTracker, decode_file_text, replace_surrogates
 
 MAX_LINES = 2_000
 MAX_SHOWN = 50_000

@@ -20,7 +20,7 @@ from msgspec import Struct
 from treadle.files.problems import BadSearch, WorkspaceProblem
 from treadle.files.workspace import Workspace
 from treadle.toolsets.workspace.edits import split_keeping_ends
-from treadle.toolsets.workspace.text import decode_file_text
+from treadle.toolsets.workspace.file_contents import decode_file_text
 
 SEARCH_TIMEOUT = 20.0
 MAX_HITS = 1_000

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistants.courses.material.sample_files import course, read
+from treadle.assistants.courses.material.course_types import normalize_material_text
 from treadle.assistants.courses.material.layout import MAX_LAYOUT_LESSONS, parse_layout
 from treadle.assistants.courses.material.line_parsing import parse_head_line, parse_line_mark
-from treadle.assistants.courses.material.text_cleanup import normalize_material_text
 from treadle.passages import UnreadableDocument
 
 

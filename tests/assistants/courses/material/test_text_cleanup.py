@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.assistants.courses.material.text_cleanup import (
+from treadle.assistants.courses.material.course_types import (
     MAX_LINK_CHARS,
     MAX_TITLE_CHARS,
     clean_title,

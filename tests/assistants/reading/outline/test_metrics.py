@@ -3,8 +3,7 @@ import pytest
 
 from assistants.reading.outline import samples
 from treadle.assistants.reading.outline.languages import language_names
-from treadle.assistants.reading.outline.metrics import count_nodes, measure_outline
-from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree
+from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree, measure_outline
 
 
 @pytest.mark.parametrize("language", language_names())
@@ -32,12 +31,6 @@ def test_comments_kept_are_a_share_of_declarations():
     assert measure_outline("// a\nfunction f() {}\n\nfunction g() {}\n", "javascript").comment_retention_score == 50.0
     assert measure_outline('def f():\n    """Does f."""\n\n\ndef g():\n    pass\n', "python").comment_retention_score == 50.0
     assert measure_outline("1;\n", "javascript").comment_retention_score == 100.0
-
-
-def test_nodes_can_be_counted_alone():
-    counted = count_nodes(samples.GO, "go")
-    measured = measure_outline(samples.GO, "go")
-    assert (counted.full, counted.shallow) == (measured.full_ast_node_count, measured.shallow_ast_node_count)
 
 
 def test_an_empty_file_has_nothing_wrong():

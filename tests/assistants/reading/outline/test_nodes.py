@@ -1,5 +1,5 @@
 from treadle.assistants.reading.outline.builder import build_outline
-from treadle.assistants.reading.outline.nodes import ImportInfo, find_node_at, iter_definitions, walk_nodes
+from treadle.assistants.reading.outline.nodes import ImportInfo, iter_definitions, walk_nodes
 
 TEXT = "import os\n\nclass A:\n    def f(self):\n        pass\n\n    def g(self): pass\n\nprint(1)\n"
 
@@ -10,12 +10,6 @@ def test_all_nodes_are_walked_in_the_order_of_the_file():
 
 def test_definitions_are_neither_imports_nor_statements():
     assert [node.name for node in iter_definitions(build_outline(TEXT, "python"))] == ["A", "f", "g"]
-
-
-def test_the_innermost_node_at_a_line_is_found():
-    made = build_outline(TEXT, "python")
-    at = [find_node_at(made, line) for line in range(1, 10)]
-    assert [node and (node.name or node.kind) for node in at] == ["os", None, "A", "f", "f", "A", "g", None, "statement"]
 
 
 def test_an_import_knows_the_names_it_binds():

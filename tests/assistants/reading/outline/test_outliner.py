@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from assistants.reading.outline import samples
-from treadle.assistants.reading.outline import outliner_ipc, outliner_process
+from treadle.assistants.reading.outline import outliner_process
 from treadle.assistants.reading.outline.builder import build_outline
 from treadle.assistants.reading.outline.errors import NotText, OutlineError, OutlineFailed, SourceTooLarge, UnknownLanguage
-from treadle.assistants.reading.outline.metrics import measure_outline
 from treadle.assistants.reading.outline.outliner import Outliner
-from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree
+from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree, measure_outline
 
 SLOW = "class A {\n" * 60_000  # in Python, minutes
 
@@ -149,8 +148,10 @@ def test_the_child_ends_when_nobody_asks_any_more():
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
-    outliner_ipc.send_frame(process.stdin, outliner_ipc.OutlineJob("outline", "x = 1", "python"))
-    assert isinstance(outliner_ipc.decode_answer(outliner_ipc.receive_frame(process.stdout) or b""), outliner_ipc.OutlineResult)
+    outliner_process.send_frame(process.stdin, outliner_process.OutlineJob("outline", "x = 1", "python"))
+    assert isinstance(
+        outliner_process.decode_answer(outliner_process.receive_frame(process.stdout) or b""), outliner_process.OutlineResult
+    )
     process.stdin.close()
     assert process.wait(20) == 0
     process.stdout.close()
@@ -158,21 +159,21 @@ def test_the_child_ends_when_nobody_asks_any_more():
 
 def test_jobs_are_answered_one_after_another(tmp_path):
     jobs = [
-        outliner_ipc.OutlineJob("outline", "x = 1", "python"),
-        outliner_ipc.OutlineJob("seed_json", "x = 1", "python", 1),
-        outliner_ipc.OutlineJob("metrics", "x = 1", "python"),
-        outliner_ipc.OutlineJob("outline", "x = 1", "cobol"),
+        outliner_process.OutlineJob("outline", "x = 1", "python"),
+        outliner_process.OutlineJob("seed_json", "x = 1", "python", 1),
+        outliner_process.OutlineJob("metrics", "x = 1", "python"),
+        outliner_process.OutlineJob("outline", "x = 1", "cobol"),
     ]
     asked, answered = tmp_path / "jobs", tmp_path / "answers"
     with asked.open("wb") as pipe:
         for job in jobs:
-            outliner_ipc.send_frame(pipe, job)
+            outliner_process.send_frame(pipe, job)
         pipe.write(b"\x00\x00\x00\x09cut")  # the parent died in the middle
     with asked.open("rb") as pipe, answered.open("wb") as out:
         outliner_process.serve_jobs(pipe, out)
     with answered.open("rb") as pipe:
-        said = [outliner_ipc.decode_answer(outliner_ipc.receive_frame(pipe) or b"") for _ in jobs]
-        assert outliner_ipc.receive_frame(pipe) is None
+        said = [outliner_process.decode_answer(outliner_process.receive_frame(pipe) or b"") for _ in jobs]
+        assert outliner_process.receive_frame(pipe) is None
     assert [type(answer).__name__ for answer in said] == ["OutlineResult", "OutlineResult", "OutlineResult", "OutlineRefusal"]
 
 

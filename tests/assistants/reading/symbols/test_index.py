@@ -6,7 +6,7 @@ import os
 import pytest
 
 from treadle.assistants.reading.outline.outliner import Outliner
-from treadle.assistants.reading.repository_map import format_map, map_repository
+from treadle.assistants.reading.repository_search import format_map, map_repository
 from treadle.assistants.reading.symbols import index as index_module
 from treadle.assistants.reading.symbols.index import IndexState, SymbolIndex, format_pending
 from treadle.assistants.reading.symbols.store import FILE, SymbolStore

@@ -2,8 +2,7 @@
 
 import pytest
 
-from treadle.assistants.reading.symbols.graph import GraphDefinition, ReferenceGraph
-from treadle.assistants.reading.symbols.ranking import find_bias, page_rank
+from treadle.assistants.reading.symbols.graph import GraphDefinition, ReferenceGraph, find_bias, page_rank
 
 
 def test_what_important_files_refer_to_is_important():

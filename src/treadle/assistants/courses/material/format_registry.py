@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from treadle.assistants.courses.material.course_types import Material
-from treadle.assistants.courses.material.formats.docx import read_docx
-from treadle.assistants.courses.material.formats.html import read_html
+from treadle.assistants.courses.material.course_types import Material, normalize_material_text
+from treadle.assistants.courses.material.formats.html import read_docx, read_html
 from treadle.assistants.courses.material.formats.notebook import read_notebook
 from treadle.assistants.courses.material.formats.pdf import read_pdf
 from treadle.assistants.courses.material.formats.subtitles import read_srt, read_vtt
-from treadle.assistants.courses.material.text_cleanup import normalize_material_text
 from treadle.passages import UnreadableDocument, decode_document
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from treadle.assistants.courses.material.course_types import Lesson
+from treadle.assistants.courses.material.course_types import Lesson, clean_title, extract_web_link
 from treadle.assistants.courses.material.line_parsing import (
     LESSON_WORD,
     LessonMark,
@@ -28,7 +28,6 @@ from treadle.assistants.courses.material.line_parsing import (
     split_material_lines,
     strip_markdown,
 )
-from treadle.assistants.courses.material.text_cleanup import clean_title, extract_web_link
 
 MAX_LAYOUT_LESSONS = 2_000  # of one file; what comes behind is text of the last
 

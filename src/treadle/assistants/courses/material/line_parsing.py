@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from treadle.assistants.courses.material.text_cleanup import MAX_TITLE_CHARS, clean_title
+from treadle.assistants.courses.material.course_types import MAX_TITLE_CHARS, clean_title
 
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>.*)")
 

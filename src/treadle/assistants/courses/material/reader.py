@@ -9,11 +9,10 @@ from pathlib import PurePosixPath
 import msgspec
 from msgspec import Struct
 
-from treadle.assistants.courses.material.course_types import CourseFileInfo, Lesson, Material
+from treadle.assistants.courses.material.course_types import CourseFileInfo, Lesson, Material, clean_title
 from treadle.assistants.courses.material.format_registry import parse_material
 from treadle.assistants.courses.material.layout import CourseLayout, LayoutPart, parse_layout
 from treadle.assistants.courses.material.line_parsing import parse_heading_mark, strip_markdown
-from treadle.assistants.courses.material.text_cleanup import clean_title
 from treadle.passages import Passage, Piece, SourceDocument, split_markdown, split_text
 
 

@@ -3,9 +3,10 @@
 YAML is parsed with PyYAML, which comes with `pip install 'treadle[platform]'` and is imported with the first text.
 """
 
-from treadle.assistants.platform.score.canonical import canonical_spec, diff_specs, spec_from_server
+from treadle.assistants.platform.score.canonical import canonical_spec, diff_specs, find_spec, spec_from_server
 from treadle.assistants.platform.score.check import check_spec, parse_spec
 from treadle.assistants.platform.score.spec import (
+    PROVIDED,
     BadSpec,
     CheckedSpec,
     ScoreSpec,
@@ -14,8 +15,6 @@ from treadle.assistants.platform.score.spec import (
     SpecFinding,
     SpecResource,
 )
-from treadle.assistants.platform.score.spec_extraction import find_spec
-from treadle.assistants.platform.score.spec_keys import PROVIDED
 
 __all__ = [
     "PROVIDED",

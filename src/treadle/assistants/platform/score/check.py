@@ -1,7 +1,7 @@
 """Check a Score spec: what the server would refuse, what it would silently drop, and what is probably a mistake.
 
 `check_spec` never raises for a text's content; `parse_spec` does. The known keys and suggestions for others are in
-`spec_keys`.
+`spec`.
 """
 
 import re
@@ -11,16 +11,6 @@ from itertools import islice
 from typing import Any, TypeVar, assert_never
 
 from treadle.assistants.platform.score.spec import (
-    BadSpec,
-    CheckedSpec,
-    Level,
-    ScoreSpec,
-    SpecContainer,
-    SpecEnvironment,
-    SpecFinding,
-    SpecResource,
-)
-from treadle.assistants.platform.score.spec_keys import (
     ADDED_BY_KUBERNETES,
     API_VERSION,
     CONTAINER,
@@ -30,7 +20,15 @@ from treadle.assistants.platform.score.spec_keys import (
     TOP,
     WANT_PARAMS,
     WORKFLOW,
+    BadSpec,
+    CheckedSpec,
     KnownKeys,
+    Level,
+    ScoreSpec,
+    SpecContainer,
+    SpecEnvironment,
+    SpecFinding,
+    SpecResource,
 )
 from treadle.assistants.platform.score.yaml_tree import (
     YamlEntry,

@@ -100,17 +100,6 @@ def walk_nodes(nodes: tuple[Node, ...]) -> Iterator[Node]:
         pending.extend(reversed(node.children))
 
 
-def find_node_at(outline: Outline, line: int) -> Node | None:
-    """Return the innermost node that contains `line`."""
-    found: Node | None = None
-    nodes = outline.nodes
-    while True:
-        inner = next((node for node in nodes if node.start <= line <= node.end), None)
-        if inner is None:
-            return found
-        found, nodes = inner, inner.children
-
-
 def iter_definitions(outline: Outline) -> Iterator[Node]:
     """Yield every node that defines a name: neither imports nor statements."""
     return (node for node in walk_nodes(outline.nodes) if node.kind not in ("import", "statement"))

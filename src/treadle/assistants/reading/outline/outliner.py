@@ -18,10 +18,10 @@ from weakref import finalize
 
 import msgspec
 
-from treadle.assistants.reading.outline import errors, outliner_ipc
+from treadle.assistants.reading.outline import errors, outliner_process
 from treadle.assistants.reading.outline.errors import OutlineError, OutlineFailed, SourceTooLarge
-from treadle.assistants.reading.outline.metrics import OutlineMetrics
 from treadle.assistants.reading.outline.nodes import Outline
+from treadle.assistants.reading.outline.shallow_tree import OutlineMetrics
 from treadle.assistants.reading.symbols.extraction import FileSymbols
 
 T = TypeVar("T")
@@ -73,19 +73,19 @@ class Outliner:
 
     def outline_sync(self, text: str, language: str) -> Outline:
         """Return the outline of a text; blocks this thread."""
-        return _decode_outline(self._ask(outliner_ipc.OutlineJob("outline", text, language)))
+        return _decode_outline(self._ask(outliner_process.OutlineJob("outline", text, language)))
 
     def seed_json_sync(self, text: str, language: str, max_depth: int = 2) -> dict[str, Any]:
         """Return the shallow syntax tree of a text; blocks this thread."""
-        return msgspec.msgpack.decode(self._ask(outliner_ipc.OutlineJob("seed_json", text, language, max_depth)))
+        return msgspec.msgpack.decode(self._ask(outliner_process.OutlineJob("seed_json", text, language, max_depth)))
 
     def metrics_sync(self, text: str, language: str) -> OutlineMetrics:
         """Return how much smaller the shallow syntax tree of a text is; blocks this thread."""
-        return _decode_metrics(self._ask(outliner_ipc.OutlineJob("metrics", text, language)))
+        return _decode_metrics(self._ask(outliner_process.OutlineJob("metrics", text, language)))
 
     def symbols_sync(self, text: str, language: str) -> FileSymbols:
         """Return the symbols of a text; blocks this thread."""
-        return _decode_symbols(self._ask(outliner_ipc.OutlineJob("symbols", text, language)))
+        return _decode_symbols(self._ask(outliner_process.OutlineJob("symbols", text, language)))
 
     def close(self) -> None:
         """End the child process. A later file starts another."""
@@ -113,7 +113,7 @@ class Outliner:
     async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
 
-    def _ask(self, job: outliner_ipc.OutlineJob) -> msgspec.Raw:
+    def _ask(self, job: outliner_process.OutlineJob) -> msgspec.Raw:
         data = job.text.encode("utf-8", "replace")
         if len(data) > self._most_bytes:
             raise SourceTooLarge(f"It has {len(data) / 1e6:.1f} MB; files up to {self._most_bytes / 1e6:g} MB are outlined.")
@@ -122,12 +122,12 @@ class Outliner:
             answer = self._try_job(job) or self._try_job(job)  # a child may have been killed from outside: one more try
             if answer is None:
                 raise OutlineFailed("The parser crashed on it, twice.")
-        if isinstance(answer, outliner_ipc.OutlineRefusal):
+        if isinstance(answer, outliner_process.OutlineRefusal):
             found = getattr(errors, answer.error, OutlineError)
             raise found(answer.message)
         return answer.value
 
-    def _try_job(self, job: outliner_ipc.OutlineJob) -> outliner_ipc.OutlineAnswer | None:
+    def _try_job(self, job: outliner_process.OutlineJob) -> outliner_process.OutlineAnswer | None:
         """Return the child's answer to a job; None if it crashed."""
         if self._child is not None and self._child.served >= self._most_files:
             self._end_child()
@@ -159,7 +159,7 @@ class _Child:
         self.late = False
         self.end = finalize(self, _kill_and_wait, self._process)
 
-    def ask(self, job: outliner_ipc.OutlineJob, seconds: float) -> outliner_ipc.OutlineAnswer | None:
+    def ask(self, job: outliner_process.OutlineJob, seconds: float) -> outliner_process.OutlineAnswer | None:
         """Return its answer; None if it died, or was killed because of the timeout."""
         self.late = False
         assert self._process.stdin is not None, "it is a pipe"
@@ -168,14 +168,14 @@ class _Child:
         timer.daemon = True
         timer.start()
         try:
-            outliner_ipc.send_frame(self._process.stdin, job)
-            answer = outliner_ipc.receive_frame(self._process.stdout)
+            outliner_process.send_frame(self._process.stdin, job)
+            answer = outliner_process.receive_frame(self._process.stdout)
         except OSError:  # it is gone
             answer = None
         finally:
             timer.cancel()
         self.served += 1
-        return None if answer is None else outliner_ipc.decode_answer(answer)
+        return None if answer is None else outliner_process.decode_answer(answer)
 
     def _kill(self) -> None:
         self.late = True

@@ -38,7 +38,6 @@ _FEW_LINES = 3
 _LONG_AVERAGE = 250
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _DECLARED = re.compile(rb"(?:[^\n\r]*[\n\r]+)?[ \t\f]*#[^\n\r]*?coding[:=][ \t]*([-\w.]+)")
-_GENERATED = re.compile(r"(?i)do not edit|auto-?generated|generated (?:by|from|code)|@generated")
 
 
 class DecodedSource(Struct, frozen=True):
@@ -77,11 +76,6 @@ def is_minified(text: str) -> bool:
         return False
     longest = max(map(len, lines))
     return longest > _LONG_LINE and (len(lines) < _FEW_LINES or len(text) / len(lines) > _LONG_AVERAGE)
-
-
-def is_generated(text: str) -> bool:
-    """Return whether the first lines say that a program wrote the file."""
-    return bool(_GENERATED.search(text[:1000]))
 
 
 def _decode(data: bytes) -> tuple[str, str, str]:

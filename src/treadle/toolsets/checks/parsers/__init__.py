@@ -1,1 +1,1 @@
-"""Parsers of runner output: one module per format. Pure, in linear time, and without errors on any text."""
+"""Parsers of runner output, by language. Pure, in linear time, and without errors on any text."""

@@ -2,10 +2,8 @@
 
 import re
 
-from treadle.toolsets.checks.parsers.javascript import parse_frame
-from treadle.toolsets.checks.parsers.lines import indent_of, join_message
-from treadle.toolsets.checks.parsers.node_spec import attach_load_errors
-from treadle.toolsets.checks.parsers.tally import Tally, unique_failures
+from treadle.toolsets.checks.parsers.javascript import attach_load_errors, parse_frame
+from treadle.toolsets.checks.parsers.tally import Tally, indent_of, join_message, unique_failures
 from treadle.toolsets.checks.values import CheckFailure
 
 _RESULT = re.compile(r"\s{0,80}(not )?ok (\d{1,9})(?: (?:- )?(.*))?$")
@@ -58,7 +56,7 @@ class _TapParser:
         self.failures.append(_parse_failure(" > ".join(names), note))
 
 
-def read(lines: list[str]) -> Tally:
+def parse_tap(lines: list[str]) -> Tally:
     """Count the results without subtests."""
     reader = _TapParser(lines)
     reader.read()

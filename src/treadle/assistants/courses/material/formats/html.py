@@ -1,16 +1,27 @@
-"""HTML pages converted to Markdown, without what only browsers use. Fetches nothing."""
+"""HTML pages, and Word documents (.docx) through HTML, converted to Markdown.
+
+HTML pages converted to Markdown, without what only browsers use. Fetches nothing.
+
+Word documents (.docx): text, headings and tables, converted through HTML. No pictures; nothing outside the file is opened.
+"""
 
 import re
 from contextlib import suppress
 from html import unescape
+from importlib import import_module
+from io import BytesIO
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
-from treadle.assistants.courses.material.course_types import Material
-from treadle.assistants.courses.material.text_cleanup import normalize_material_text
+from treadle.assistants.courses.material.course_types import Material, normalize_material_text
 from treadle.passages import UnreadableDocument
 
 _MANY_BLANK = re.compile(r"\n(?:[ \t]*\n){2,}")
 _WIDE = ("utf-16", "utf-32", "utf16", "utf32")
+MAX_UNPACKED_BYTES = 200_000_000  # bytes of all that is in the file
+MAX_XML_BYTES = 50_000_000  # bytes of what is read as a whole
+
+_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 
 
 def read_html(data: bytes) -> Material:
@@ -54,3 +65,33 @@ def _main_content(soup: Any) -> Any:
     """Return the page's declared main element if it has a heading, else the whole page."""
     mains = soup.find_all("main")
     return mains[0] if len(mains) == 1 and mains[0].find(["h1", "h2"]) else soup
+
+
+def read_docx(data: bytes) -> Material:
+    """Parse a Word document."""
+    mammoth: Any = import_module("mammoth")
+    _require_valid_docx(data)
+    made = mammoth.convert_to_html(
+        BytesIO(data), style_map=_STYLES, convert_image=_drop_picture, external_file_access=False, include_embedded_style_map=False
+    )
+    return html_to_material(made.value)
+
+
+def _drop_picture(_: object) -> list[object]:
+    return []
+
+
+def _require_valid_docx(data: bytes) -> None:
+    """Raise if the file isn't a Word document, or too large to unpack."""
+    try:
+        with ZipFile(BytesIO(data)) as packed:
+            sizes = {each.filename: each.file_size for each in packed.infolist()}
+    except BadZipFile as error:
+        raise UnreadableDocument("it is no Word document, or not a whole one") from error
+    if "word/document.xml" not in sizes:
+        raise UnreadableDocument("it is no Word document")
+    xml = sum(size for name, size in sizes.items() if name.endswith((".xml", ".rels")))
+    if sum(sizes.values()) > MAX_UNPACKED_BYTES or xml > MAX_XML_BYTES:
+        raise UnreadableDocument(
+            f"it is too large when unpacked (over {MAX_UNPACKED_BYTES // 1_000_000} MB, or {MAX_XML_BYTES // 1_000_000} MB of text)"
+        )

@@ -10,7 +10,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 from bs4.element import PreformattedString, Tag  # comments, declarations and the like
 
-from treadle.assistants.courses.material.text_cleanup import extract_web_link
+from treadle.assistants.courses.material.course_types import extract_web_link
 from treadle.passages import UnreadableDocument
 
 _Converter: Any = import_module("markdownify").MarkdownConverter  # it has no types

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from treadle.assistants.courses.material.course_types import Material
+from treadle.assistants.courses.material.course_types import Material, normalize_material_text
 from treadle.assistants.courses.material.line_parsing import close_fence
-from treadle.assistants.courses.material.text_cleanup import normalize_material_text
 from treadle.passages import UnreadableDocument, decode_document
 
 LONGEST_OUTPUT = 500  # characters

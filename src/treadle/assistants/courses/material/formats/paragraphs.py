@@ -1,8 +1,7 @@
 """Join lines to paragraphs, keeping where each came from. Marked lines stay separate."""
 
-from treadle.assistants.courses.material.course_types import Material
+from treadle.assistants.courses.material.course_types import Material, normalize_material_text
 from treadle.assistants.courses.material.line_parsing import parse_head_line, parse_line_mark
-from treadle.assistants.courses.material.text_cleanup import normalize_material_text
 
 _ENDS = (".", "!", "?", "…", ":", '"', "”", ")")
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle.assistants.courses.material.course_types import Material
+from treadle.assistants.courses.material.course_types import Material, normalize_material_text
 from treadle.assistants.courses.material.formats.paragraphs import ParagraphBuilder
-from treadle.assistants.courses.material.text_cleanup import normalize_material_text
 from treadle.passages import UnreadableDocument, decode_document
 
 if TYPE_CHECKING:
