@@ -58,7 +58,7 @@ SWITCHES = (
     "--no-proxy-server",
     "--remote-debugging-port=0",
 )
-PATIENCE = 20.0  # seconds
+PATIENCE = 60.0  # seconds: the machine may be busy
 CODES = {"Backspace": 8, "Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "Delete": 46} | {
     f"Arrow{way}": 37 + number for number, way in enumerate(("Left", "Up", "Right", "Down"))
 }

@@ -52,11 +52,11 @@ def test_what_lies_over_it_for_a_while_gets_no_click(standing, visit):
 
 
 def test_what_lies_over_it_for_good_is_named(standing, visit, monkeypatch):
-    monkeypatch.setattr("browser.PATIENCE", 0.3)
-
     async def look(page):
         await page.evaluate(f"(() => {{{COVERED}}})()")
+        monkeypatch.setattr("browser.PATIENCE", 0.3)  # seconds
         with pytest.raises(BrowserError, match=r'a click on #it can\'t reach it: <button id="cover"'):
             await page.click("#it")
+        monkeypatch.undo()
 
     visit(f"{standing.url}/runs", look)

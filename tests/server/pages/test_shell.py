@@ -215,6 +215,7 @@ def test_whoever_is_not_signed_in_any_more_signs_in_and_is_where_they_were(serve
         await page.wait_for("location.pathname === '/login'")
         await sign_in(page)
         await page.wait_for("location.pathname === '/runs' && document.querySelector('#said')?.className === 'soft small'")
+        await page.wait_for("document.querySelector('#side-who')?.innerText === 'ada'")  # the last request with this session
         (session,) = (await page.send("Network.getCookies"))["cookies"]
         users.end_session(session["value"])
         await page.click("#search")
