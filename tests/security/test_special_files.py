@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from security.faces import FACES, INSIDE, NAMED, SECRET, get
-from treadle.assistants.courses.material.formats.html import MAX_NESTING, read_docx, read_html
+from treadle.assistants.courses.material.formats.html import read_docx, read_html
+from treadle.assistants.courses.material.formats.html_to_markdown import MAX_NESTING
 from treadle.checkpoints import Checkpoints
 from treadle.core.errors import SettingsError
 from treadle.files import Workspace
