@@ -59,6 +59,7 @@ SWITCHES = (
     "--remote-debugging-port=0",
 )
 PATIENCE = 60.0  # seconds: the machine may be busy
+SETTLING = 3.0  # seconds that requests of a page are waited for
 CODES = {"Backspace": 8, "Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "Delete": 46} | {
     f"Arrow{way}": 37 + number for number, way in enumerate(("Left", "Up", "Right", "Down"))
 }
@@ -188,6 +189,9 @@ class Page:
         self._session = session
         self._loaded: set[str] = set()
         self._has_loaded = asyncio.Event()
+        self._requests: set[str] = set()  # under way
+        self._is_settled = asyncio.Event()
+        self._is_settled.set()
         wire.hearers[session] = self._hear
 
     async def send(self, method: str, **params: Any) -> dict[str, Any]:
@@ -229,7 +233,10 @@ class Page:
         return said["result"].get("value")
 
     async def wait_for(self, condition: str, seconds: float = PATIENCE) -> Any:
-        """Look until an expression is true; its value. What it throws meanwhile counts as not yet."""
+        """Look until an expression is true; its value. What it throws meanwhile counts as not yet.
+
+        What the page asks for at that time is waited for, too, so that what a test looks at next isn't being drawn.
+        """
         deadline, last = time.monotonic() + seconds, "it was never true"
         while time.monotonic() < deadline:
             try:
@@ -238,6 +245,7 @@ class Page:
                 last = str(error)
             else:
                 if value:
+                    await self._settle()
                     return value
             await asyncio.sleep(0.02)
         raise BrowserError(f"waited {seconds:g} s for {condition}: {last}; the page says: {await self.text()}; {self.problems}")
@@ -251,6 +259,13 @@ class Page:
             with suppress(BrowserError):  # the page may be between two addresses
                 last = await self.evaluate(expression)
             await asyncio.sleep(0 if last == value else 0.02)
+        await self._settle()
+
+    async def _settle(self) -> None:
+        """Wait until no request is under way, unless one is held up; streams of events don't count."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLING):
+                await self._is_settled.wait()
 
     async def text(self, selector: str = "body") -> str:
         """What can be read in the first such element."""
@@ -340,10 +355,26 @@ class Page:
                 self.problems.append(f"{params['entry']['source']}: {params['entry']['text']} {params['entry'].get('url', '')}")
             case "Page.javascriptDialogOpening" if not self._is_open:  # whether to leave what isn't saved
                 self._leaving = asyncio.create_task(self.send("Page.handleJavaScriptDialog", accept=True))
-            case "Network.loadingFailed" if not params.get("canceled"):
-                self.problems.append(f"network: {params['errorText']}")
+            case "Network.requestWillBeSent" if params.get("type") in ("Fetch", "XHR"):
+                self._requests.add(params["requestId"])
+                self._is_settled.clear()
+            case "Network.responseReceived" if params["response"]["mimeType"] == "text/event-stream":
+                self._end_requests(params["requestId"])
+            case "Network.loadingFinished":
+                self._end_requests(params["requestId"])
+            case "Network.loadingFailed":
+                self._end_requests(params["requestId"])
+                if not params.get("canceled"):
+                    self.problems.append(f"network: {params['errorText']}")
+            case "Page.frameNavigated" if "parentId" not in params["frame"]:
+                self._end_requests(*self._requests)
             case _:
                 pass
+
+    def _end_requests(self, *numbers: str) -> None:
+        self._requests.difference_update(numbers)
+        if not self._requests:
+            self._is_settled.set()
 
 
 def _origin(url: str) -> str:

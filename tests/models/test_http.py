@@ -312,7 +312,8 @@ def test_a_stream_that_a_slow_reader_pauses_is_read_to_its_end(monkeypatch):
             heard = []
             async for delta in wire.model(server).reply(request()):
                 heard.append(delta)
-                await asyncio.sleep(0.005)
+                while not pauses:  # noqa: ASYNC110 - until there is no room for what comes
+                    await asyncio.sleep(0.005)
             return heard
 
         assert text_in(asyncio.run(listen_slowly())) == text

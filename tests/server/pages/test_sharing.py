@@ -53,7 +53,7 @@ def test_an_owner_shares_a_run_another_user_finds_and_reads_it_until_that_is_rev
         await sign_in(page, server.url, ben)
         await page.go(f"{server.url}/runs")
         await page.wait_for("!document.querySelector('#shared').closest('li').hidden")
-        assert await page.text("#said") == "No runs yet."
+        await page.becomes("document.querySelector('#said').innerText", "No runs yet.")
         await page.click("#shared")
         await page.wait_for(f"({TITLES}).join() === 'How many lamps?'")
         assert "shared by anna" in await page.text("#runs")
