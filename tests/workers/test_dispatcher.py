@@ -320,7 +320,7 @@ def test_what_has_come_and_found_no_room_is_put_back_when_a_worker_stops(at_work
 
 def test_the_workflow_of_a_dead_worker_whose_run_was_cancelled_is_purged(at_work, url, kind):
     if kind == "sqlite":
-        pytest.skip("there are no workflows")
+        pytest.skip("a file has no workflows")
     import psycopg
 
     def execute(statement):
