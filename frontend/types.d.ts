@@ -126,6 +126,16 @@ interface Reply {
   ungrounded?: { start: number, end: number, text: string, kind: string }[];
 }
 
+type FeedbackRating = "good" | "bad";
+
+/** What a user has said about the answer to the message with this number. */
+interface AnswerFeedback {
+  message: number;
+  rating: FeedbackRating;
+  comment: string;
+  at: number;
+}
+
 interface RecalledReply extends Reply {
   events: RunEvent[];
 }

@@ -50,6 +50,8 @@ ICONS = (
     "sparkles",
     "square-pen",
     "sun",
+    "thumbs-down",
+    "thumbs-up",
     "trash-2",
     "x",
 )

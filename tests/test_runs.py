@@ -338,3 +338,34 @@ def test_without_a_home_it_is_the_data_folder(tmp_path, monkeypatch):
         assert asyncio.run(story())
     finally:
         close_home(open_home())
+
+
+def test_answers_are_rated_by_the_number_of_the_message_or_from_the_end(home):
+    async def work():
+        agent, runs = Agent(Scripted("One.", "Two.")), Runs(home)
+        await agent.run("First?", run_id="r", journal=home.services())
+        await agent.run("Second?", run_id="r", journal=home.services())
+        last, first = await runs.rate("r", "bad", " No. "), await runs.rate("r", "good", message=1)
+        for number in (0, 3, -3):
+            with pytest.raises(RunNotFound, match=f"no message {number} of the user"):
+                await runs.rate("r", "good", message=number)
+        given = await runs.feedback("r", "other")
+        rated = [len(await runs.list(rating=rating)) for rating in ("good", "bad", None)]
+        assert await runs.rate("r", None) is None
+        return last, first, given, rated, await runs.feedback("r"), await runs.list(rating="bad")
+
+    last, first, given, rated, left, none = asyncio.run(work())
+    assert (last.message, last.rating, last.comment) == (2, "bad", "No.")
+    assert (first.message, first.rating, first.comment) == (1, "good", "")
+    assert given == {"r": [first, last]}
+    assert rated == [1, 1, 1]
+    assert left == {"r": [first]}
+    assert none == []
+
+
+def test_where_nothing_is_stored_there_is_no_feedback(tmp_path):
+    runs = Runs(open_home(tmp_path / "nothing"))
+    assert asyncio.run(runs.feedback("r")) == {}
+    with pytest.raises(RunNotFound, match="nothing is stored"):
+        asyncio.run(runs.rate("r", "good"))
+    assert not (tmp_path / "nothing" / "treadle.db").exists()

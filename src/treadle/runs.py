@@ -1,13 +1,15 @@
-"""Stored runs, without an agent: approvals, answers, forks, cancellation, retries, watching, deletion, listing.
+"""Stored runs, without an agent: approvals, answers, forks, cancellation, retries, watching, feedback, deletion, listing.
 
 Only continuing a run (`Agent.run`, `Agent.resume`) needs its model and tools.
 """
 
 import builtins
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.calls import Call, Delivery, Settling
+from treadle.core.entries import Said, Steered
 from treadle.core.errors import ApprovalError, RunNotFound, RunTaken, SettingsError
 from treadle.core.grants import Grant, Scope
 from treadle.engine.engine import new_run_id
@@ -18,6 +20,7 @@ from treadle.guard.redaction import Redactor
 if TYPE_CHECKING:
     from treadle.home import Home
     from treadle.stores.dead_letters import DeadLetter
+    from treadle.stores.feedback import Feedback, Rating
     from treadle.stores.journal import RunInfo
     from treadle.workers.follow import JournaledEntry
 
@@ -197,6 +200,34 @@ class Runs:
         redactor = self._redactor or Redactor()
         return [Call(call.id, call.name, redactor.value(call.call.arguments)) for call in begun if call.call is not None]
 
+    async def rate(self, run_id: str, rating: "Rating | None", comment: str = "", *, message: int = -1) -> "Feedback | None":
+        """Store a user's feedback on an answer, in place of the feedback before; None withdraws it.
+
+        `message` is the number of the user's message that it answers, from 1 on, or from the end with -1. Secrets are masked.
+        """
+        from treadle.stores.feedback import DatabaseFeedback, Feedback, clean_comment
+
+        self._check_exists(run_id)
+        entries = await journal_of(self._services).read(run_id)
+        count = sum([isinstance(entry, Said | Steered) for entry in entries])
+        number = message if message > 0 else count + 1 + message
+        if not 1 <= number <= count:
+            raise RunNotFound(f"Run {run_id} has no message {message} of the user.")
+        stored = DatabaseFeedback(self._require_home().database)
+        if rating is None:
+            await stored.delete(run_id, number)
+            return None
+        feedback = Feedback(number, rating, clean_comment(comment, self._redactor or Redactor()), time())
+        await stored.put(run_id, feedback)
+        return feedback
+
+    async def feedback(self, *run_ids: str) -> "dict[str, builtins.list[Feedback]]":
+        """Return the feedback on the answers of runs, by their ids; those without any are left out."""
+        from treadle.stores.feedback import DatabaseFeedback
+
+        database = self._require_home().database
+        return await DatabaseFeedback(database).of_runs(run_ids) if run_ids and database.exists() else {}
+
     async def delete(self, *run_ids: str, by: str = "", force: bool = False) -> None:
         """Delete runs, nested runs, and all stored content of theirs: results, attached files, conversations.
 
@@ -241,11 +272,13 @@ class Runs:
         if self._home is not None and Jobs(self._home.folder).has(run_id):
             raise RunTaken(f"Run {run_id} is that of a job: treadle jobs cancel {run_id}")
 
-    async def list(self, limit: int = 50, *, status: str = "", agent: str = "", search: str = "") -> "list[RunInfo]":
-        """Return the top-level runs, newest first; with `search`, those whose titles contain it."""
+    async def list(
+        self, limit: int = 50, *, status: str = "", agent: str = "", search: str = "", rating: "Rating | None" = None
+    ) -> "list[RunInfo]":
+        """Return the top-level runs, newest first: with `search`, those whose titles contain it; with `rating`, those rated so."""
         from treadle.stores.journal import DatabaseJournal, JournalQuery
 
         journal = journal_of(self._services)
         if not isinstance(journal, DatabaseJournal):
             raise SettingsError("This journal can't list its runs; those of a home can.")
-        return await journal.listed(JournalQuery(search, status, agent, None, limit))
+        return await journal.listed(JournalQuery(search, status, agent, None, limit, rating=rating or ""))

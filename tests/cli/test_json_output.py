@@ -115,7 +115,7 @@ def story(tmp_path, monkeypatch, capsys, request):
 ORDERS = asks(("order", {"item": "A"}))
 
 
-@tries(*("ask", "chat", "resume", "runs", "runs list", "runs cancel", "runs delete", "show", "fork", "audit", "stats"))
+@tries(*("ask", "chat", "resume", "runs", "runs list", "runs cancel", "runs rate", "runs delete", "show", "fork", "audit", "stats"))
 def test_runs(story, tmp_path):
     model, tools = script(tmp_path, "Hello."), ("--tools", TOOLBOX)
     run = story("ask", "Hi", "-m", model)["run_id"]
@@ -124,6 +124,7 @@ def test_runs(story, tmp_path):
     copy = story("fork", run)["run_id"]
     assert {each["run_id"] for each in story("runs")} >= {run}
     assert story("runs list", "--status", "waiting") == []
+    assert story("runs rate", run, "good")["feedback"]["rating"] == "good"
     assert story("runs delete", copy, "--force")
     waits = story("ask", "Buy", "-m", script(tmp_path, ORDERS), *tools, code=3)["run_id"]
     story("resume", waits, code=3)

@@ -104,3 +104,29 @@ def test_a_job_is_a_conversation_with_its_assistant_whichever_agent_works_on_it(
         ("Count the rivers", "rivers", f"/jobs/{made.id}"),
     ]
     assert (deleted[0], left) == (204, [])
+
+
+def test_answers_are_rated_found_by_their_rating_and_rated_no_more(tmp_path):
+    async def work(ask):
+        first, second = await said(ask, "How deep is the Elbe?"), await said(ask, "And the Ems?")
+        path = f"/api/runs/{first}/feedback"
+        bad = await ask("PUT", f"{path}/1", {"rating": "bad", "comment": f"Not deep. {SECRET}"})
+        wrong = [
+            await ask("PUT", f"{path}/2", {"rating": "good"}),
+            await ask("PUT", f"{path}/1", {"rating": "fine"}),
+            await ask("PUT", "/api/runs/none/feedback/1", {"rating": "good"}),
+            await ask("DELETE", f"{path}/7"),
+        ]
+        found = (await ask("GET", f"/api/feedback?runs={second},{first},none"))[1]["feedback"]
+        runs = (await ask("GET", "/api/runs?rating=bad"))[1]["runs"]
+        gone = await ask("DELETE", f"{path}/1")
+        return first, bad, [status for status, _ in wrong], found, runs, gone, await ask("GET", "/api/runs?rating=bad")
+
+    with serving(tmp_path, "Deep.", "Less.") as server:
+        first, bad, wrong, found, runs, gone, after = with_server(server, work)
+    assert bad[0] == 200
+    assert (bad[1]["message"], bad[1]["rating"], SECRET in bad[1]["comment"]) == (1, "bad", False)
+    assert wrong == [404, 400, 404, 404]
+    assert found == {first: [bad[1]]}
+    assert [run["run_id"] for run in runs] == [first]
+    assert (gone[0], after[1]["runs"]) == (204, [])

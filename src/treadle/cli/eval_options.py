@@ -69,6 +69,7 @@ def _kept_runs_options(action: CommandParser, most: int | None) -> None:
     group = action.add_argument_group("which runs")
     group.add_argument("--query", metavar="TEXT", default="", help="runs whose titles contain these words")
     group.add_argument("--of", metavar="NAME", default="", help="runs of this agent or assistant")
+    group.add_argument("--rating", choices=("good", "bad"), default="", help="runs with an answer that its user has rated so")
     words = f"the newest N (default: {most or 'all'})"
     group.add_argument("-n", type=integer_from(1), metavar="N", dest="most", default=most, help=words)
 

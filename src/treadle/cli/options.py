@@ -165,7 +165,7 @@ def _quiet_option(add_argument: Callable[..., object]) -> None:
 
 def _runs_options(command: CommandParser) -> None:
     _runs_list_options(command)
-    command.set_defaults(status=None, most=20, json=False, no_pager=False)
+    command.set_defaults(status=None, rating="", most=20, json=False, no_pager=False)
     add_commands(command, "ACTION", RUN_ACTIONS)
 
 
@@ -173,12 +173,23 @@ def _runs_list_options(action: CommandParser) -> None:
     statuses = ("open", "answered", "limit", "waiting", "cancelled", "failed")
     kind = partial(parse_state_name, states=statuses)
     action.add_argument("--status", type=kind, choices=statuses, default=argparse.SUPPRESS, help="only runs with this status")
+    words = "only runs with an answer that its user has rated so"
+    action.add_argument("--rating", choices=("good", "bad"), default=argparse.SUPPRESS, help=words)
     _list_options(action)
     _pager_option(action)
 
 
 def _runs_one_options(action: CommandParser) -> None:
     action.add_argument("run", metavar="RUN", help=RUN_ID)
+    _action_json_option(action)
+
+
+def _runs_rate_options(action: CommandParser) -> None:
+    action.add_argument("run", metavar="RUN", help=RUN_ID)
+    action.add_argument("rating", choices=("good", "bad", "none"), help="how the answer was; `none` withdraws the rating")
+    action.add_argument("comment", metavar="COMMENT", nargs="?", default="", help="what was good or wrong")
+    words = "the answer to your Nth message (default: the last answer)"
+    action.add_argument("--message", type=integer_from(1), metavar="N", default=-1, help=words)
     _action_json_option(action)
 
 
@@ -492,6 +503,12 @@ def _limit_option(command: CommandParser) -> None:
 RUN_ACTIONS: tuple[CommandEntry, ...] = (
     ("list", "list stored runs", "The same as `treadle runs` alone.", _runs_list_options),
     ("cancel", "cancel a run; the same as `treadle cancel`", "", _runs_one_options),
+    (
+        "rate",
+        "rate an answer",
+        "`treadle runs --rating bad` lists such runs; `treadle eval replay` has the same option.",
+        _runs_rate_options,
+    ),
     (
         "delete",
         "delete runs with all their stored content",

@@ -40,7 +40,7 @@ async def resolve_run_id(typed: str) -> str:
     return await home_of_run(typed).journal.resolve(typed)
 
 
-async def pick_runs(typed: Sequence[str], query: str, agent: str, most: int | None) -> list[str]:
+async def pick_runs(typed: Sequence[str], query: str, agent: str, rating: str, most: int | None) -> list[str]:
     """Return the ids of the typed runs; without any, of the newest top-level ones that fit, or of all that do."""
     if typed:
         return [await resolve_run_id(each) for each in typed]
@@ -50,9 +50,8 @@ async def pick_runs(typed: Sequence[str], query: str, agent: str, most: int | No
     found: list[RunInfo] = []
     while most is None or len(found) < most:
         before = cursor_of(found[-1]) if found else None
-        page = await home.journal.listed(
-            JournalQuery(query, "", agent, before, PAGE if most is None else min(PAGE, most - len(found)))
-        )
+        limit = PAGE if most is None else min(PAGE, most - len(found))
+        page = await home.journal.listed(JournalQuery(query, "", agent, before, limit, rating=rating))
         if not page:
             break
         found += page

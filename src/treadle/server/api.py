@@ -26,6 +26,7 @@ from treadle.server.metrics import ServerMetrics, metrics_routes
 from treadle.server.models import DownloadTracker, ModelCatalog, model_routes
 from treadle.server.pages import panel_path
 from treadle.server.queues import queue_routes
+from treadle.server.runs.feedback import feedback_routes
 from treadle.server.runs.hosted_runs import HostedRuns
 from treadle.server.runs.routes import run_routes
 from treadle.server.settings.access import SettingsAccess
@@ -109,6 +110,7 @@ class ServerApi:
             *about_routes(self._assistants, self._person),
             *model_routes(self._models),
             *run_routes(self._runs),
+            *feedback_routes(self._runs),
             *sharing_routes(self._shared.users, self._shared.home or self._host.home, self._person, self._runs),
             *conversation_routes(self._runs, self._assistants, self._host.user),
             *demonstration_routes(self._host.home),

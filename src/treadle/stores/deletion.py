@@ -19,7 +19,7 @@ from treadle.stores.stats.aggregation import update_stats
 
 _TABLES = (
     *("entries", "results", "queue", "dead_letters", "waits", "cancel_requests", "outbox_new", "outbox", "stats_new", "stats_runs"),
-    *("run_versions", "runs"),
+    *("run_versions", "feedback", "runs"),
 )
 _HASH = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 

@@ -30,7 +30,7 @@ class RunInfo(Struct, frozen=True):
 
 
 class JournalQuery(Struct, frozen=True):
-    """Filter for a list of runs: by status, by agent, by words in the title, and from a cursor on.
+    """Filter for a list of runs: by status, by agent, by words in the title, by feedback, and from a cursor on.
 
     `before` is where the previous page ended, as `cursor_of` returns it. With `asks`, runs that wait only for a time or an event
     are left out.
@@ -42,6 +42,7 @@ class JournalQuery(Struct, frozen=True):
     before: tuple[float, str] | None = None
     limit: int = 50
     asks: bool = False
+    rating: str = ""  # "good" or "bad": runs with an answer that a user has rated so
 
 
 def cursor_of(run: RunInfo) -> tuple[float, str]:
@@ -299,6 +300,9 @@ def _to_sql(wanted: JournalQuery, like: str) -> tuple[str, list[object]]:
         values += [f"%{escaped}%", word]
     if wanted.asks:
         clauses.append("NOT EXISTS (SELECT 1 FROM waits WHERE waits.root = runs.run_id AND waits.asks = 0)")
+    if wanted.rating:
+        clauses.append("EXISTS (SELECT 1 FROM feedback WHERE feedback.run_id = runs.run_id AND rating = ?)")
+        values.append(wanted.rating)
     if wanted.before is not None:
         clauses.append("(updated_at, run_id) < (?, ?)")
         values += wanted.before

@@ -28,7 +28,7 @@ INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
 """
 
 
-SCHEMA_VERSION = 11  # a file of an older one gets what it lacks
+SCHEMA_VERSION = 12  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for another process's lock
 STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
@@ -102,6 +102,10 @@ CREATE TABLE IF NOT EXISTS cancel_requests (run_id TEXT PRIMARY KEY, at REAL NOT
 CREATE TABLE IF NOT EXISTS run_sessions (run_id TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS run_sessions_by_session ON run_sessions (session);
 CREATE TABLE IF NOT EXISTS conversation_labels (id TEXT PRIMARY KEY, title TEXT NOT NULL, pinned_at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS feedback (
+    run_id TEXT NOT NULL, message INTEGER NOT NULL, rating TEXT NOT NULL, comment TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (run_id, message)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS dead_letters (
     run_id TEXT PRIMARY KEY, queue TEXT NOT NULL, cause TEXT NOT NULL, failures INTEGER NOT NULL, at REAL NOT NULL
 ) WITHOUT ROWID;

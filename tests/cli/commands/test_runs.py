@@ -163,3 +163,21 @@ def test_before_the_first_run_has_ended_the_audit_holds_and_says_that_it_has_no_
     assert treadle(home, "runs", "delete", "r", "--force").code == 0
     gone = treadle(home, "audit", "verify")
     assert (gone.code, gone.out) == (0, "The audit log is intact: 2 records.\n")  # the deletion is on record, and anchored
+
+
+def test_an_answer_is_rated_listed_by_its_rating_and_shown_with_it(home):
+    model = script(home, "Three.")
+    treadle(home, "ask", "How many?", "-m", model, "--run-id", "r")
+    treadle(home, "ask", "How many?", "-m", model, "--run-id", "other")
+    assert treadle(home, "runs", "rate", "r", "bad", "There are four.").out == "Rated bad, answer 1: r\n"
+    (info,) = treadle(home, "runs", "--rating", "bad", "--json").json
+    assert info["run_id"] == "r"
+    assert treadle(home, "runs", "list", "--rating", "good", "--json").json == []
+    assert treadle(home, "show", "r").out.endswith("feedback on answer 1: bad (There are four.)\n")
+    assert treadle(home, "show", "r", "--json").json["feedback"][0]["comment"] == "There are four."
+    replayed = treadle(home, "eval", "replay", "--rating", "bad", "--json").json
+    assert [run["run_id"] for run in replayed["runs"]] == ["r"]
+    assert treadle(home, "runs", "rate", "r", "none", "--json").json == {"run_id": "r", "feedback": None}
+    assert treadle(home, "runs", "--rating", "bad", "--json").json == []
+    none = treadle(home, "runs", "rate", "r", "good", "--message", "2")
+    assert (none.code, none.err) == (1, "treadle: Run r has no message 2 of the user.\n")

@@ -343,6 +343,41 @@ def test_an_answer_is_regenerated_and_a_message_edited_in_runs_of_their_own(serv
         visit(f"{server.url}/", look)
 
 
+def test_an_answer_is_rated_and_the_rating_is_there_after_a_reload(serve, visit):
+    pressed = "[...document.querySelectorAll('.rating')].map(each => each.getAttribute('aria-pressed'))"
+
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        await page.wait_for(DONE.format(1))
+        await ask(page, "More.")
+        await page.wait_for(DONE.format(2))
+        assert await page.evaluate(pressed) == ["false"] * 4
+        await page.click(".turn:last-child [data-rating=bad]")
+        await page.wait_for("document.activeElement.matches('.turn:last-child .commenting input')")
+        await page.write("Three comes next.")
+        await page.press("Enter")
+        await page.wait_for("document.querySelector('.turn:last-child .feedback [role=alert]').innerText === 'Thank you.'")
+        await page.click(".turn [data-rating=good]")
+        await page.wait_for(f"{pressed}.join() === 'true,false,false,true'")
+        run = await page.evaluate(RUN)
+        await page.go(f"{server.url}/?run={run}")
+        await page.wait_for(f"{pressed}.join() === 'true,false,false,true'")
+        await page.click(".turn [data-rating=good]")
+        await page.wait_for(f"{pressed}.join() === 'false,false,false,true'")
+        kept = await page.evaluate(f"fetch('/api/feedback?runs={run}').then(said => said.json())")
+        assert [(each["message"], each["rating"], each["comment"]) for each in kept["feedback"][run]] == [
+            (2, "bad", "Three comes next.")
+        ]
+        await page.go(f"{server.url}/runs?rating=bad")
+        await page.wait_for("document.querySelectorAll('#runs li').length === 1")
+        await page.go(f"{server.url}/runs?rating=good")
+        await page.wait_for("document.querySelector('#said').innerText === 'No matching runs.'")
+
+    with serve(clerk("One, two.", "Five.")) as server:
+        visit(f"{server.url}/", look)
+
+
 def test_after_a_broken_connection_nothing_is_missing_and_nothing_comes_twice(serve, visit):
     held = Held("One, ", "two, ", "three, ", "four.")
 

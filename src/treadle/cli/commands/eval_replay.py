@@ -36,7 +36,7 @@ async def replay_runs(args: argparse.Namespace) -> int:
     model = await choose_model(args, needed=False)
     if args.instructions and model is None:
         raise SettingsError("Other instructions need a model that reads them: name it with -m.")
-    ids = await pick_runs(args.run, args.query, args.of, args.most)
+    ids = await pick_runs(args.run, args.query, args.of, args.rating, args.most)
     if not ids:
         raise SettingsError("There are no such runs; `treadle runs` lists them.")
     began = monotonic()
@@ -128,7 +128,7 @@ async def judge_kept_calls(args: argparse.Namespace) -> int:
     screen = Screen(quiet=args.quiet)
     policy = parse_policy(read_policy_file(args.policy))
     tools = await _known_tools(args)
-    ids = await pick_runs(args.run, args.query, args.of, args.most)
+    ids = await pick_runs(args.run, args.query, args.of, args.rating, args.most)
     found = PolicyTest()
     for run_id in ids:  # one after the other: a journal may be large
         found += compare_policy([(run_id, await home_of_run(run_id).journal.read(run_id))], policy, tools)

@@ -1,4 +1,4 @@
-"""`treadle runs`: list stored runs, newest first; cancel one, delete some."""
+"""`treadle runs`: list stored runs, newest first; cancel one, rate an answer of one, delete some."""
 
 import argparse
 
@@ -10,14 +10,16 @@ from treadle.cli.ui.render import format_table, format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.states import state_name
 from treadle.runs import Runs
-from treadle.stores.journal import RunInfo
+from treadle.stores.journal import JournalQuery, RunInfo
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, cancel or delete runs."""
+    """List, cancel, rate or delete runs."""
     match args.action:
         case "cancel":
             return run_async(_cancel_run(args))
+        case "rate":
+            return run_async(_rate_answer(args))
         case "delete":
             return run_async(_delete_runs(args))
         case _:
@@ -26,7 +28,8 @@ def run(args: argparse.Namespace) -> int:
 
 async def _list_runs(args: argparse.Namespace) -> int:
     home, screen = existing_home(), Screen()
-    found = [] if home is None else await home.journal.runs(args.most, args.status or "")
+    wanted = JournalQuery(status=args.status or "", limit=args.most, rating=args.rating)
+    found = [] if home is None else await home.journal.listed(wanted)
     if args.json:
         screen.line(to_terminal_json(found))
     elif found:
@@ -53,6 +56,19 @@ async def _cancel_run(args: argparse.Namespace) -> int:
     status = await Runs(home_of_run(args.run)).cancel(args.run)
     done = "cancelling" if status == "open" else "cancelled"
     Screen().line(to_terminal_json({done: args.run}) if args.json else f"{done.capitalize()}: {args.run}")
+    return OK
+
+
+async def _rate_answer(args: argparse.Namespace) -> int:
+    args.run = await resolve_run_id(args.run)
+    rating = None if args.rating == "none" else args.rating
+    feedback = await Runs(home_of_run(args.run)).rate(args.run, rating, args.comment, message=args.message)
+    screen = Screen()
+    if args.json:
+        screen.line(to_terminal_json({"run_id": args.run, "feedback": feedback}))
+    else:
+        done = "Withdrawn" if feedback is None else f"Rated {feedback.rating}, answer {feedback.message}"
+        screen.line(f"{done}: {args.run}")
     return OK
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from collections.abc import Sequence
 from typing import Any, assert_never
 
 import msgspec
@@ -55,6 +56,8 @@ from treadle.guard.grants import format_grant
 from treadle.guard.journal_secrets import mask_entry
 from treadle.guard.redaction import Redactor
 from treadle.loop.waits import describe_wait
+from treadle.runs import Runs
+from treadle.stores.feedback import Feedback
 
 MAX_CHARACTERS = 2000  # characters of one result
 
@@ -67,24 +70,29 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _show_run(args: argparse.Namespace) -> int:
-    journal, screen = home_of_run(args.run).journal, Screen()
+    home, screen = home_of_run(args.run), Screen()
+    journal = home.journal
     args.run = await journal.resolve(args.run)
     journals: Journals = {args.run: await journal.read(args.run)}
     for child in () if args.entries else await journal.children(args.run):
         journals[child] = await journal.read(child)
+    feedback = (await Runs(home).feedback(args.run)).get(args.run, [])
     with paged(screen, wanted=not args.no_pager):
-        _print_journals(screen, args, journals)
+        _print_journals(screen, args, journals, feedback)
     return 0
 
 
-def _print_journals(screen: Screen, args: argparse.Namespace, journals: Journals) -> None:
+def _print_journals(screen: Screen, args: argparse.Namespace, journals: Journals, feedback: Sequence[Feedback]) -> None:
     if args.entries:
         for entry in journals[args.run]:
             screen.line(escape_invisible(to_terminal_json({"v": entry.v, **_mask_entry(entry)})))
     elif args.json:
-        screen.line(to_terminal_json(_to_json(args.run, journals)))
+        screen.line(to_terminal_json({**_to_json(args.run, journals), "feedback": feedback}))
     else:
         _print_run(screen, args.run, journals, "")
+        for each in feedback:
+            comment = f" ({each.comment})" if each.comment else ""
+            screen.line(clean_for_terminal(f"feedback on answer {each.message}: {each.rating}{comment}"))
 
 
 def _to_json(run_id: str, journals: Journals) -> dict[str, Any]:

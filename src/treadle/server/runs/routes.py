@@ -82,7 +82,7 @@ class RunsApi:
     async def listed(self, request: Request, query: RunListQuery) -> RunList:
         """List runs, newest first."""
         before = await self._parse_position(query.before) if query.before else None
-        wanted = JournalQuery(query.search, query.status, query.assistant, before, query.limit + 1)
+        wanted = JournalQuery(query.search, query.status, query.assistant, before, query.limit + 1, rating=query.rating)
         found = await self._home.journal.listed(wanted)
         runs = found[: query.limit]
         following = "{!r},{}".format(*place_in_list(runs[-1])) if len(found) > query.limit else ""

@@ -154,6 +154,7 @@ class RunListQuery(Struct, frozen=True):
     assistant: Annotated[str, Meta(max_length=200)] = ""
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
     before: Annotated[str, Meta(description="`next` of the list before, or the id of its last run.", max_length=200)] = ""
+    rating: Annotated[Literal["", "good", "bad"], Meta(description="Runs with an answer that its user has rated so.")] = ""
 
 
 class RunQuery(Struct, frozen=True):

@@ -10,6 +10,7 @@ import { boxFor } from "./approval.js";
 import { dollars, grouped } from "./format.js";
 import { composer } from "./composer.js";
 import { copyButton, offerCopies } from "./copying.js";
+import { feedbackOn, feedbackTools } from "./feedback.js";
 import { icon } from "./icons.js";
 import { saidNode } from "./said.js";
 import { stateTitle } from "./state-names.js";
@@ -48,6 +49,7 @@ const QUEUE = "Your next message, sent after this answer";
  * @property {(runId: string) => EventSourceOf} [source] what brings all events of a run; needed with `steer`
  * @property {(runId: string, number: number, message: string | null) => Promise<unknown>} [fork] shows a fork of the run in which the
  *   user's message with this number is sent again, or `message` in its place
+ * @property {boolean} [rated] whether answers can be rated
  * @property {(runId: string) => string} [resumes] where one is posted that nothing executes
  * @property {boolean} [edits] whether arguments can be changed before they are approved
  * @property {(runId: string) => void} [known] is called with the run, as soon as that is known
@@ -59,7 +61,7 @@ const QUEUE = "Your next message, sent after this answer";
 
 /** @type {Required<Omit<ChatOptions, "path" | "approvals" | "stop" | "resumes" | "steer" | "source" | "fork">>} */
 const NOTHING = {
-  welcome: [], after: [], label: "Your message", below: () => [], changed: () => {}, more: () => ({}), events, edits: false,
+  welcome: [], after: [], label: "Your message", below: () => [], changed: () => {}, more: () => ({}), events, edits: false, rated: false,
   known: () => {}, missed: () => {}, leads: () => false,
 };
 
@@ -83,6 +85,8 @@ export class Chat {
   #isStopping = false;
   #topic = "";
   #recalls = 0;
+  /** @type {Map<HTMLElement, (rating: FeedbackRating | "") => void>} */
+  #ratings = new Map();  // what shows the rating of an answer, by its turn
   #whole = Promise.resolve();  // is kept once all turns of a long conversation are drawn
 
   /** @param {HTMLElement} place @param {ChatOptions} how */
@@ -145,6 +149,7 @@ export class Chat {
     this.#ready();
     this.#toEnd();
     this.#whole = this.#recallBefore(turns.slice(0, -AT_ONCE));
+    this.#drawRatings();
   }
 
   /** Draw the turns before those that are shown, from the last to the first. @param {RecalledTurn[]} turns */
@@ -174,13 +179,13 @@ export class Chat {
    */
   follow(runId, source) {
     this.#empty();
-    this.join(runId, source);
+    this.join(runId, source).then(() => this.#drawRatings());
   }
 
-  /** The same after what is shown. @param {string} runId @param {EventSourceOf} source */
+  /** The same after what is shown. @param {string} runId @param {EventSourceOf} source @returns {Promise<void>} */
   join(runId, source) {
     this.#runId = runId;
-    this.#go(this.#turn(null), source);
+    return this.#go(this.#turn(null), source);
   }
 
   /** Have something stand where one writes. @param {string} words */
@@ -216,6 +221,7 @@ export class Chat {
     this.#running = this.#runId = null;
     this.#topic = "";
     this.#recalls++;
+    this.#ratings.clear();
     this.#turns.replaceChildren();
     this.#pending.replaceChildren();
     this.#setEmpty(true);
@@ -396,7 +402,7 @@ export class Chat {
     answer.end(isWaiting ? `${stateTitle(reply.approvals?.length ? "asking" : "waiting")}.` : reply.stopped === "cancelled" ? STOPPED : "");
     answer.foot.replaceChildren(
       ...cutShort(reply), ...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]),
-      ...(isWaiting ? [] : [this.#tools(reply)]));
+      ...(isWaiting ? [] : [this.#tools(turn, reply)]));
     offerCopies(answer.node);
     this.#aloud.textContent = isWaiting || turn.isEarlier ? "" : `Answer: ${answer.text}`;
     this.#askPerson(turn, reply.approvals);
@@ -544,9 +550,42 @@ export class Chat {
     if (fork && this.#runId && !this.#running) await fork(this.#runId, number, message);
   }
 
-  /** What can be done with an answer: copied, and the last one made anew. @param {Reply} reply */
-  #tools({ message }) {
-    return element("div", { class: "tools" }, message ? copyButton("Copy answer", () => message) : null, ...this.#regenerate());
+  /** What can be done with an answer: copied, rated, and the last one made anew. @param {Turn} turn @param {Reply} reply */
+  #tools(turn, { message, run_id }) {
+    const runId = run_id ?? this.#runId;
+    if (runId) turn.article.dataset.run = runId;
+    return element("div", { class: "tools" }, message ? copyButton("Copy answer", () => message) : null, ...this.#regenerate(),
+      message && runId && this.#how.rated ? this.#rating(turn.article, runId) : null);
+  }
+
+  /** @param {HTMLElement} article @param {string} runId */
+  #rating(article, runId) {
+    const { node, draw } = feedbackTools(async () => {
+      await this.#whole;
+      return { runId, message: this.#messagesUpTo(article, runId) };
+    });
+    this.#ratings.set(article, draw);
+    return node;
+  }
+
+  /** How many messages of the user there are in a run, up to the end of a turn. @param {HTMLElement} article @param {string} runId */
+  #messagesUpTo(article, runId) {
+    const turns = [...this.#turns.children], said = this.#turns.querySelectorAll(`[data-run="${CSS.escape(runId)}"] .said`);
+    return [...said].filter((each) => turns.indexOf(/** @type {Element} */ (each.closest(".turn"))) <= turns.indexOf(article)).length;
+  }
+
+  /** Show how the answers were rated before. */
+  async #drawRatings() {
+    const mine = this.#recalls;
+    await this.#whole;
+    const runOf = (/** @type {HTMLElement} */ article) => article.dataset.run ?? "";
+    if (!this.#ratings.size) return;
+    const known = await feedbackOn([...new Set([...this.#ratings.keys()].map(runOf))]).catch(() => null);
+    if (!known || mine !== this.#recalls) return;
+    for (const [article, draw] of this.#ratings) {
+      const found = known[runOf(article)]?.find(({ message }) => message === this.#messagesUpTo(article, runOf(article)));
+      if (found) draw(found.rating);
+    }
   }
 
   /** Has the last message answered anew. */

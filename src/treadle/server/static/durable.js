@@ -47,7 +47,8 @@ async function* withQueue(runId, queued, events) {
 
 /**
  * What a `Chat` needs for that. `more()` gives what is posted with a message besides, at once or later: assistant, model, context.
- * @param {() => object | Promise<object>} more @returns {Required<Pick<ChatOptions, "path" | "events" | "approvals" | "stop" | "resumes">>}
+ * @param {() => object | Promise<object>} more
+ * @returns {Required<Pick<ChatOptions, "path" | "events" | "approvals" | "stop" | "resumes" | "rated">>}
  */
 export function inRuns(more) {
   return {
@@ -59,6 +60,7 @@ export function inRuns(more) {
     approvals: ({ run_id, call_id }) => `${pathOf(run_id)}/approvals/${encodeURIComponent(call_id)}`,
     stop: (runId) => ask(`${pathOf(runId)}/cancel`, {}),
     resumes: (runId) => `${pathOf(runId)}/resume`,
+    rated: true,
   };
 }
 

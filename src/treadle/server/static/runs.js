@@ -15,7 +15,7 @@ const AT_ONCE = "30";
 const STATUSES = ["open", "waiting", "answered", "limit", "failed", "cancelled"];
 const form = byId("picking", HTMLFormElement), list = byId("runs"), said = byId("said"), older = byId("older", HTMLButtonElement);
 const search = query(form, "[name=search]", HTMLInputElement);
-const [status, assistant] = ["status", "assistant"].map((name) => query(form, `[name=${name}]`, HTMLSelectElement));
+const [status, assistant, rating] = ["status", "assistant", "rating"].map((name) => query(form, `[name=${name}]`, HTMLSelectElement));
 /** @typedef {RunInfo & { owner?: string }} ListedRun */
 /** @type {Map<string, { info: ListedRun, node: HTMLElement }>} */
 const rows = new Map();  // by the address of the run's page
@@ -28,8 +28,8 @@ async function begin() {
   const assistants = await ask("/api/assistants").catch(() => []);
   status.append(...STATUSES.map((value) => element("option", { value }, stateName(value))));
   assistant.append(...assistants.map(({ name, title }) => element("option", { value: name }, title)));
-  for (const field of [search, status, assistant]) field.value = wanted.get(field.name) ?? "";
-  for (const field of [status, assistant]) if (field.selectedIndex < 0) field.value = "";
+  for (const field of [search, status, assistant, rating]) field.value = wanted.get(field.name) ?? "";
+  for (const field of [status, assistant, rating]) if (field.selectedIndex < 0) field.value = "";
   drawTabs();
   await show();
 }
@@ -42,6 +42,7 @@ async function drawTabs() {
     query(document, ".tabs a").removeAttribute("aria-current");
   }
   const me = isShared ? null : await ask("/api/me").catch(() => null);
+  rating.closest("div")?.toggleAttribute("hidden", isShared);  // other users' feedback isn't shared
   shared.closest("li")?.toggleAttribute("hidden", !isShared && (!me || me.local));
 }
 

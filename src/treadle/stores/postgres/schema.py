@@ -175,8 +175,18 @@ CREATE TABLE item_shares (
 CREATE INDEX item_shares_by_grantee ON item_shares (assistant, is_group, grantee);
 """
 
+_FEEDBACK = """
+CREATE TABLE feedback (
+    run_id TEXT COLLATE "C" NOT NULL, message INTEGER NOT NULL, rating TEXT COLLATE "C" NOT NULL, comment TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL, PRIMARY KEY (run_id, message)
+);
+"""
+
 # Each is a step from the number before it; one that was released never changes.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES, _IDENTITY, _VERSIONS, _ITEMS)
+MIGRATIONS: tuple[str, ...] = (
+    *(_FIRST, _WORKERS, _WAITS, _CANCELLATION, _CONVERSATIONS, _QUEUES, _IDENTITY, _VERSIONS, _ITEMS),
+    _FEEDBACK,
+)
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 

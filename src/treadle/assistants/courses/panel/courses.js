@@ -76,8 +76,8 @@ async function open(id) {
 }
 
 /** @param {any} any @returns {RecalledTurn} */
-function turnOf({ question: message, answer, sources, citations }) {
-  const reply = { message: answer, data: { sources, citations }, stopped: "answered", approvals: [], events: [] };
+function turnOf({ question: message, answer, sources, citations, run_id }) {
+  const reply = { message: answer, run_id, data: { sources, citations }, stopped: "answered", approvals: [], events: [] };
   return { message, replies: answer ? [reply] : [] };
 }
 

@@ -1,6 +1,6 @@
 // What was said before, as turns of a conversation: messages of the server made into the events that brought them about.
 
-/** @typedef {Reply & { run?: string, calls: CallAudit[] }} Said */
+/** @typedef {Reply & { calls: CallAudit[] }} Said */
 
 /**
  * The turns of a list of messages, for `Chat.recall`. Whatever follows what a person said answers it.
@@ -37,7 +37,7 @@ function stopped({ message_metadata: told }) {
 function replyOf({ role, content, message_metadata: told }) {
   return {
     message: content, stopped: told.stopped ?? (role === "system" ? "failed" : "answered"), approvals: told.approvals ?? [],
-    run: told.run_id, calls: told.tool_call_audits ?? [], data: { suggested_actions: [], ...told },
+    run_id: told.run_id, calls: told.tool_call_audits ?? [], data: { suggested_actions: [], ...told },
   };
 }
 
@@ -46,7 +46,7 @@ function replyOf({ role, content, message_metadata: told }) {
  * @param {Said} reply @param {Said[]} every @returns {RecalledReply}
  */
 function unrepeated(reply, every) {
-  const { run, calls, approvals } = reply, ofRun = every.filter((each) => run && each.run === run), place = ofRun.indexOf(reply);
+  const { run_id: run, calls, approvals } = reply, ofRun = every.filter((each) => run && each.run_id === run), place = ofRun.indexOf(reply);
   const before = place > 0 ? ofRun[place - 1].calls.length : 0;
   const events = calls.slice(before).flatMap((call, number) => eventsOf(call, `${run}/${before + number}`));
   return { ...reply, events: [...events, ...(place === ofRun.length - 1 ? approvals.map(waits) : [])] };
