@@ -5,10 +5,14 @@ import asyncio
 from browser import needs_browser
 from server.pages.kept import asked
 from server.pages.shop import LAMPS, LOOK, ORDER, clerk
+from server.running import Serving
 from treadle.core.entries import Opened, Said
 from treadle.home import close_home, open_home
 from treadle.stores.queue import QueuePosition, RunQueue
-from treadle.testing import calls
+from treadle.testing import Scripted, calls
+from treadle.workers.executor import advance_run
+from treadle.workers.run_spec import RunSpec, WorkerModels, opening_entries
+from working import installed
 
 pytestmark = needs_browser
 
@@ -147,6 +151,39 @@ def test_a_run_that_is_not_there_is_said(serve, visit):
 
     with serve(clerk()) as server:
         visit(f"{server.url}/runs/nothing", look, expected=("status of 404",))
+
+
+def test_a_run_of_a_worker_is_approved_in_the_conversation_and_followed_to_its_answer(visit, tmp_path, monkeypatch):
+    monkeypatch.setenv("STEPS_DONE", str(tmp_path / "done"))
+    monkeypatch.syspath_prepend(str(installed(tmp_path / "packages")))
+    from stepping_package import steps  # pyright: ignore[reportMissingImports]  # just installed
+
+    home = open_home(tmp_path / "data")
+
+    async def work():
+        lease = await home.leases.take("r1", "me", 30)
+        await advance_run(home, lease, WorkerModels())
+        await home.leases.give_up(lease)
+        await RunQueue(home.database).remove("r1")
+
+    async def begin():
+        (tmp_path / "done").touch()
+        await home.journal.append("r1", 0, opening_entries(RunSpec("steps", "stepping:a"), "buy", ""))
+        await work()
+
+    async def look(page):
+        await page.wait_for("!!document.querySelector('.approval')")
+        await page.click(".approval button.approve")
+        await page.wait_for("!document.querySelector('.approval') && document.querySelectorAll('.turn').length === 1")
+        await work()
+        await page.wait_for("[...document.querySelectorAll('.call')].map(each => each.dataset.state).join() === 'done'")
+        await page.wait_for("!document.querySelector('.doing.busy') && !document.querySelector('.notice.bad')")
+        assert await page.evaluate("[...document.querySelectorAll('.said p')].map(each => each.innerText)") == ["buy"]
+
+    asyncio.run(begin())
+    with Serving(tmp_path, [steps], Scripted()) as server:
+        visit(f"{server.url}/?run=r1", look)
+    close_home(home)
 
 
 def test_a_run_that_waits_for_a_worker_says_how_many_are_ahead_of_it(serve, visit, tmp_path):

@@ -52,7 +52,7 @@ def answered(tmp_path, said):
 
 def test_a_run_that_is_approved_is_queued_and_a_worker_goes_on_with_it(home, tmp_path):
     assert asyncio.run(waiting(home)) == "waiting"
-    assert answered(tmp_path, {"approved": True})[0] == 202
+    assert answered(tmp_path, {"approved": True}) == (202, {"run_id": "r1", "status": "queued"})
     assert asyncio.run(RunQueue(home.database).size()) == (1, 0)
     assert asyncio.run(carried(home)) == "answered"
     assert (tmp_path / "done").read_text().count("bought") == 1

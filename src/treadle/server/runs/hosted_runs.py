@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
@@ -67,6 +67,7 @@ from treadle.workers.run_control import check_failed, retry_run
 from treadle.workers.run_spec import is_worker_run
 from treadle.workers.submission import requeue_run
 
+PendingStatus = Literal["waiting", "queued"]  # of a run after an answer: for other answers, or for a worker
 RecordAnswer = Callable[[str, Agent[Any, Any] | None], Awaitable[None]]
 
 MAX_RECOVERED = 1_000
@@ -376,7 +377,7 @@ class HostedRuns:
 
     async def check_shown(self, run_id: str, by: Requester) -> None:
         """Raise `RunNotFound` for a run that the requester may not see."""
-        if by.shows_anything and not await self.shown_to([await self.home.journal.info(await self._root_run(run_id))], by):
+        if by.shows_anything and not await self.shown_to([await self.home.journal.info(await self.root_run(run_id))], by):
             raise RunNotFound(NOT_YOURS)
 
     async def shown_to(self, runs: Sequence[RunInfo], by: Requester) -> list[RunInfo]:
@@ -479,8 +480,8 @@ class HostedRuns:
 
     # approvals
 
-    async def answer(self, run_id: str, call_id: str, said: RunCallDecision, by: Requester) -> RunningTurn | None:
-        """Record an answer to a call. Where no other approval is pending, the run continues."""
+    async def answer(self, run_id: str, call_id: str, said: RunCallDecision, by: Requester) -> RunningTurn | PendingStatus:
+        """Record an answer to a call. Where no other approval is pending, the run continues, here or in a worker."""
         digest = said.digest if said.runs else ""
 
         async def record(user: str, agent: Agent[Any, Any] | None) -> None:
@@ -492,8 +493,8 @@ class HostedRuns:
 
         return await self._answer(run_id, (call_id,), by, record)
 
-    async def answer_all(self, run_id: str, said: CallsDecision, by: Requester) -> RunningTurn | None:
-        """Record one answer to several calls of a run. Where no other approval is pending, the run continues."""
+    async def answer_all(self, run_id: str, said: CallsDecision, by: Requester) -> RunningTurn | PendingStatus:
+        """Record one answer to several calls of a run, and continue it as `answer` does."""
         shown = [(call.call_id, call.digest) for call in said.calls]
 
         async def record(user: str, agent: Agent[Any, Any] | None) -> None:
@@ -502,12 +503,14 @@ class HostedRuns:
 
         return await self._answer(run_id, [call_id for call_id, _ in shown], by, record)
 
-    async def _answer(self, run_id: str, call_ids: Sequence[str], by: Requester, record: RecordAnswer) -> RunningTurn | None:
+    async def _answer(
+        self, run_id: str, call_ids: Sequence[str], by: Requester, record: RecordAnswer
+    ) -> RunningTurn | PendingStatus:
         """Record an answer with `record`, which gets the user, and the agent where it knows the run's tools.
 
         The run's slot and its agent are prepared before that: an answer must not be lost because the run can't continue just now.
         """
-        root = await self._root_run(run_id)
+        root = await self.root_run(run_id)
         alone = self._alone.setdefault(root, asyncio.Lock())  # two answers at once would both find that the other is missing
         async with alone:
             entries = await read_run_entries(self.home, root)
@@ -531,17 +534,19 @@ class HostedRuns:
                     if waits:  # for something else, or because this can't be taken
                         await _close_agent(made)
                 return (
-                    None
+                    "waiting"
                     if waits
                     else await self._start_resumed_turn(root, begun, made, await read_run_entries(self.home, root), place)
                 )
 
-    async def _answer_for_workers(self, root: str, record: RecordAnswer) -> None:
+    async def _answer_for_workers(self, root: str, record: RecordAnswer) -> PendingStatus:
         """Record an answer in a run of workers: where no other approval is pending, it is queued, and a worker continues it."""
         if not self._was_answered(await read_run_entries(self.home, root), await read_journals(self.home, root)):
             await record(self._host.user, None)
-        if not find_pending_approvals(await read_journals(self.home, root)):
-            await requeue_run(self.home, root)
+        if find_pending_approvals(await read_journals(self.home, root)):
+            return "waiting"
+        await requeue_run(self.home, root)
+        return "queued"
 
     def _was_answered(self, entries: Sequence[Entry], journals: dict[str, list[Entry]]) -> bool:
         """Whether everything was answered already, and the run only has to continue: a server stopped in between."""
@@ -561,7 +566,7 @@ class HostedRuns:
             return False
         return isinstance(self._lock, HomeLeaseLock) or not await self._lock.try_now()
 
-    async def _root_run(self, run_id: str) -> str:
+    async def root_run(self, run_id: str) -> str:
         """Return the top-level run of a nested one."""
         while parent := find_opened(await read_run_entries(self.home, run_id)).parent:
             run_id = parent

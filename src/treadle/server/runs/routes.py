@@ -16,7 +16,7 @@ from treadle.server.jobs import assistant_job_path
 from treadle.server.runs.decisions import DecisionList, DecisionListQuery, list_decisions
 from treadle.server.runs.events import StreamEvent, mask_pending_approval
 from treadle.server.runs.follow import RunFollower, follow_lines, is_follow_cursor
-from treadle.server.runs.hosted_runs import HostedRuns, Requester
+from treadle.server.runs.hosted_runs import HostedRuns, PendingStatus, Requester
 from treadle.server.runs.idempotency import status_of
 from treadle.server.runs.journal_stream import EventCursor
 from treadle.server.runs.journals import read_journals
@@ -251,7 +251,7 @@ class RunsApi:
             409: "the call doesn't wait any more, isn't the one that was shown, or isn't this server's to go on with",
             422: "the digest is missing, or the model isn't offered any more",
         },
-        returns="the run goes on by itself, or waits for other answers",
+        returns="the run goes on by itself, is `queued` for a worker, or is `waiting` for other answers",
     )
     async def decide(
         self, request: Request, run_id: str, call_id: str, body: RunCallDecision
@@ -264,19 +264,25 @@ class RunsApi:
         ):
             return RedirectResponse(path, 307)
         way = await self._runs.answer(run_id, call_id, body, requester_of(request))
-        return RunStatusView(run_id, "waiting") if way is None else self._start_response(request, way)
+        return await self._decided_response(request, run_id, way)
 
     @post(
         "/api/runs/{run_id}/approvals",
         errors={**RESUME_ERRORS, 409: "one of the calls doesn't wait any more, isn't the one that was shown, or is a job's"},
-        returns="the run goes on by itself, or waits for other answers",
+        returns="the run goes on by itself, is `queued` for a worker, or is `waiting` for other answers",
     )
     async def decide_all(self, request: Request, run_id: str, body: CallsDecision) -> Accepted[RunStatusView] | TurnEvents:
         """Approve or deny several waiting calls of a run at once."""
         if Jobs(self._home.folder).has(run_id):
             raise HTTPException(409, "This run is a job's: answer its calls one by one.")
         way = await self._runs.answer_all(run_id, body, requester_of(request))
-        return RunStatusView(run_id, "waiting") if way is None else self._start_response(request, way)
+        return await self._decided_response(request, run_id, way)
+
+    async def _decided_response(self, request: Request, run_id: str, way: RunningTurn | PendingStatus) -> RunStatusView | Response:
+        """Return how a run stands after an answer; a queued one is named by its root run, which a worker continues."""
+        if isinstance(way, RunningTurn):
+            return self._start_response(request, way)
+        return RunStatusView(await self._runs.root_run(run_id) if way == "queued" else run_id, way)
 
 
 class EventsApi:

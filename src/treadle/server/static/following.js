@@ -40,13 +40,18 @@ export async function* following({ path, body, runId = "" }, { signal } = {}) {
 }
 
 /**
- * The events of a response. One without events says that other approvals have to be answered first, or that all events were sent.
+ * The events of a response. One without events says that other approvals have to be answered first, that a worker goes on with the
+ * run, whose events then come from the first on, or that all events were sent.
  * @param {Response} response @param {AbortSignal | undefined} signal @returns {AsyncGenerator<{ id: string, data: RunEvent }>}
  */
 async function* told(response, signal) {
   if (isStream(response)) return yield* messages(response, { signal, silence: SILENCE });
   if (response.status === NOTHING) return yield { id: "", data: { event: "reset" } };
   const said = await response.json().catch(() => null);
+  if (said?.status === "queued") {
+    yield { id: "", data: { event: "reset", run_id: said.run_id } };
+    return yield* told(await further(said.run_id, "", signal), signal);
+  }
   if (said?.status !== "waiting") throw refused(response.status, said);
   yield { id: "", data: { event: "waits", run_id: said.run_id } };
 }
