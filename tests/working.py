@@ -24,7 +24,7 @@ from treadle.stores.queue import QueuePosition, RunQueue
 from treadle.stores.sqlite import SqliteDatabase
 from treadle.workers.run_spec import RunSpec, opening_entries
 
-PATIENCE = 30.0
+PATIENCE = 120
 MODEL = "stepping:a"
 SOURCE = """
 import asyncio, os, re, time

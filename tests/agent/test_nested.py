@@ -105,7 +105,7 @@ def meeting(parties: int):
     @tool(effect="read")
     async def meet() -> str:
         """Meet."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await met.wait()
         return "met"
 
@@ -146,7 +146,7 @@ def test_in_the_background_the_outer_agent_goes_on_and_reads_the_answer_later():
     outer = Agent(Scripted(*script, "Three."), tools=[inner.as_tool(background=True), work], policy=[allow("*")])
 
     async def main():
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             return await outer.run("Go.")
 
     result = asyncio.run(main())

@@ -249,7 +249,7 @@ def test_tool_hangs__in_a_thread(story):
     @tool(timeout=0.05)
     def hang() -> str:
         """Hang in a thread."""
-        over.wait(30)
+        over.wait(120)
         return "late"
 
     played = story.play([call("hang"), "gave up"], [hang], policy=[allow("hang")])
@@ -441,7 +441,7 @@ def test_calls_at_the_same_time(story):
 
 def test_calls_at_the_same_time__together_they_take_as_long_as_one(story):
     """All four wait for one another, which only works if they run at once."""
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=120)
 
     @tool(effect="read")
     def meet(number: int) -> str:
@@ -496,7 +496,7 @@ def test_early_start(streamed):
         return place
 
     here, there = call("look", {"place": "here"}), call("look", {"place": "there"})
-    slow = reply(here, gate(began, seconds=10), pause(0.05), there, "and so on")
+    slow = reply(here, gate(began, seconds=120), pause(0.05), there, "and so on")
     played = streamed.play([slow, "done"], [look])
     last = max(sent.at for sent in played.server.sent if sent.request == 0)
     assert at[0] < last - 0.04
@@ -515,7 +515,7 @@ def test_early_start__also_with_effects_and_never_before_they_may(streamed):
         return what
 
     policy = [allow("write", where={"what": "free"})]
-    slow = reply(call("write", {"what": "free"}), call("write", {"what": "asked"}), gate(began, seconds=10), "so")
+    slow = reply(call("write", {"what": "free"}), call("write", {"what": "asked"}), gate(began, seconds=120), "so")
     played = streamed.play([slow], [write], policy=policy)
     assert order == ["free"]
     assert played.result.stopped == "waiting"
@@ -537,7 +537,7 @@ def test_broken_after_a_call(streamed, abort):
     broken = reply(
         "Two things. ",
         call("write", {"what": "a"}),
-        gate(began, seconds=10),
+        gate(began, seconds=120),
         call("write", '{"what": "b', size=99),
         break_off(abort=abort),
     )

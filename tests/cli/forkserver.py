@@ -130,7 +130,7 @@ class _Server:
 
     def close(self) -> None:
         self._socket.close()
-        self._process.wait(10)
+        self._process.wait(120)
 
 
 @cache

@@ -87,7 +87,7 @@ def test_a_reader_who_leaves_is_no_reason_to_complain(home):
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
-    assert process.wait(20) == 141
+    assert process.wait(120) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
 

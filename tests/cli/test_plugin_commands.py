@@ -197,7 +197,7 @@ def test_nobody_reading_ends_it(home, path):
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
-    assert process.wait(20) == 141
+    assert process.wait(120) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
 

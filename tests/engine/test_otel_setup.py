@@ -222,10 +222,10 @@ def test_the_server_exports_too(tmp_path, collector):
             request = urllib.request.Request(
                 f"{url}api/runs", body, {"Content-Type": "application/json", "Accept": "text/event-stream"}
             )
-            with urllib.request.urlopen(request, timeout=20) as response:
+            with urllib.request.urlopen(request, timeout=120) as response:
                 assert b"Hello." in response.read()
             server.terminate()
-            server.communicate(timeout=30)
+            server.communicate(timeout=120)
         finally:
             server.kill()
     assert collector.services == {"desk"}

@@ -302,7 +302,7 @@ def test_actions_that_read_run_beside_each_other_and_one_that_writes_waits_for_t
         if action == "look":
             if len(under_way) == 2:
                 both.set()
-            await asyncio.wait_for(both.wait(), 5)
+            await asyncio.wait_for(both.wait(), 120)
         done.append(item)
         return item
 

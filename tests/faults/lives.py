@@ -33,4 +33,4 @@ class Nursery:
     def close(self) -> None:
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(10)
+        self._process.wait(120)

@@ -148,7 +148,7 @@ def test_no_command_runs_that_was_not_found(line, shell):
     script = f"cd / ; exec 9>&1 >/dev/null 2>&1\nPATH=\n{told}{line}\n"
     try:
         ran = subprocess.run(
-            [shell, "-r" if shell.endswith("bash") else "-f", "-c", script], input="", capture_output=True, text=True, timeout=5
+            [shell, "-r" if shell.endswith("bash") else "-f", "-c", script], input="", capture_output=True, text=True, timeout=120
         )
     except FileNotFoundError:
         return

@@ -12,7 +12,7 @@ import pytest
 from treadle import web
 from treadle.core.errors import SettingsError, ToolProblem
 
-PATIENCE = 30
+PATIENCE = 120
 
 
 def run(work):

@@ -283,7 +283,7 @@ def test_it_runs_beside_a_server_and_only_with_channels(files):
         agent = Agent(Scripted("Fine."))
         async with run_notifier(settings, lambda: [files]):
             await agent.run("Well?", journal=files.services())
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 while not got:  # noqa: ASYNC110 - a thread receives it
                     await asyncio.sleep(0.05)
 

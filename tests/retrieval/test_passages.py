@@ -686,7 +686,7 @@ def test_a_store_closed_during_a_search_lets_go_when_that_ends(tmp_path):
 
         def slow(connection):
             began.set()
-            end.wait(10)
+            end.wait(120)
             return connection.execute("SELECT count(*) FROM passages").fetchone()[0]
 
         reading = asyncio.ensure_future(store._file.read(slow))
@@ -707,7 +707,7 @@ def test_writing_keeps_nobody_from_reading_and_nothing_half_done_is_seen(tmp_pat
             def slow(connection):
                 connection.execute("DELETE FROM documents")
                 began.set()
-                end.wait(10)
+                end.wait(120)
                 raise RuntimeError("it went wrong")
 
             writing = asyncio.ensure_future(store._file.write(slow))

@@ -53,7 +53,7 @@ from treadle.toolsets.workspace.tools import workspace_tools
 SECRET = "zanzibar-4711"
 HERE, EXCHANGE = -100, 2  # of renameat2
 PYTHON = str(Path(sys.executable).resolve())
-PATIENCE = 30  # seconds, after which something hangs
+PATIENCE = 120  # seconds, after which something hangs
 
 
 # files

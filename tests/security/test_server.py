@@ -25,7 +25,7 @@ from treadle.server.proxy import parse_forwarded_address
 from treadle.stores.owner_access import SESSIONS_FILE, TOKEN_FILE, OwnerAccess
 from treadle.stores.users import Users
 
-PATIENCE = 20  # seconds
+PATIENCE = 120  # seconds
 
 
 class Answer(NamedTuple):

@@ -14,7 +14,7 @@ from treadle.server.app import create_app
 from treadle.server.http_protocol import ConnectionLimits
 from treadle.server.uvicorn_server import TreadleServer, allowed_hosts, listen, server_url
 
-PATIENCE = 20  # seconds
+PATIENCE = 120  # seconds
 
 
 def host(folder: Path, answers: Model | None = None) -> Host:

@@ -59,5 +59,5 @@ def test_the_command_shows_the_access_log_where_that_is_wanted(tmp_path):
             assert answer.status == 200
         line = next(line for line in server.stderr if "/health" in line)
         server.terminate()
-        server.communicate(timeout=30)
+        server.communicate(timeout=120)
     assert "127.0.0.1 - GET /health 200" in line

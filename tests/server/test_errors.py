@@ -56,7 +56,7 @@ def private(tmp_path_factory):
 
 
 def ask(server, method, path, headers, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     try:
         connection.request(method, path, body, {"Host": server.url.removeprefix("http://"), **headers})
         answer = connection.getresponse()

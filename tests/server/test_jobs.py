@@ -41,7 +41,7 @@ def jobs(tmp_path):
 
 
 def state(jobs, job, wanted):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while (found := jobs.get(job.id)).state != wanted:
         assert time.monotonic() < deadline, found
         time.sleep(0.02)

@@ -113,7 +113,7 @@ class House:
 
     def waits_for(self, status, *asked, **more):
         """Ask until that is the answer: what was changed counts within a second, as `test_knowing` says."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         while self.ask(*asked, **more)[0] != status:
             assert time.monotonic() < until
 
@@ -507,7 +507,7 @@ def test_what_a_person_left_under_way_goes_on_when_the_server_starts_whether_the
 
     asyncio.run(left())
     with house(tmp_path):  # nobody asks it anything
-        assert asyncio.run(asyncio.wait_for(status(), 30)) == "answered"
+        assert asyncio.run(asyncio.wait_for(status(), 120)) == "answered"
 
 
 def test_what_the_owner_has_is_not_touched_by_a_server_for_users(tmp_path):
@@ -542,7 +542,7 @@ def test_one_whose_things_cannot_be_opened_keeps_nobody_else_from_theirs(tmp_pat
             return True
 
         tenants = TenantRouter(make, everybody, everyone_awaited)
-        async with asyncio.timeout(20), tenants.lifespan(Starlette()):
+        async with asyncio.timeout(120), tenants.lifespan(Starlette()):
             while len(made) < 2:  # noqa: ASYNC110 - it is a task of its own
                 await asyncio.sleep(0.01)
         return made
@@ -563,7 +563,7 @@ def test_what_somebody_has_under_way_ends_with_their_being_removed(tmp_path, mon
         home.told("/api/me", token=home.users.add("anna"))
         ended.clear()
         home.users.remove("anna")
-        assert ended.wait(20)
+        assert ended.wait(120)
 
 
 def test_what_assistants_answer_with_a_run_counts_among_those_under_way(tmp_path):
@@ -587,7 +587,7 @@ def test_what_assistants_answer_with_a_run_counts_among_those_under_way(tmp_path
     with house(tmp_path, [assistant("desk", routes=routes)]) as home, ThreadPoolExecutor() as pool:
         anna = home.users.add("anna", allowance=Allowance(runs=1))
         first = pool.submit(home.ask, "/api/work", "POST", anna, json={})
-        assert begun.wait(20)
+        assert begun.wait(120)
         assert home.ask("/api/work", "POST", anna, json={})[0] == 429
         assert home.told("/api/look", token=anna) == "seen"
         gate.set()
@@ -610,7 +610,7 @@ def test_another_allowance_keeps_nobody_waiting_for_what_is_under_way(tmp_path):
     with house(tmp_path, [assistant("desk", routes=held)]) as home, ThreadPoolExecutor() as pool:
         anna = home.users.add("anna")
         first = pool.submit(home.ask, "/api/hold", token=anna)
-        assert begun.wait(20)
+        assert begun.wait(120)
         home.users.change("anna", allowance=Allowance(runs=3))
         assert home.told("/api/me", token=anna)["name"] == "anna"
         assert not first.done()

@@ -78,14 +78,14 @@ def served(home, *words, **env):
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=120) as answer:
         return answer.read()
 
 
 def connection(url, path):
     """A connection that has asked, and hasn't been answered."""
     port = int(url.rpartition(":")[2])
-    line = socket.create_connection(("127.0.0.1", port), timeout=20)
+    line = socket.create_connection(("127.0.0.1", port), timeout=120)
     line.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
     return line
 
@@ -96,7 +96,7 @@ def test_it_prints_its_address_serves_and_stops_when_told(tmp_path, number):
         assert url.startswith("http://127.0.0.1:")
         assert json.loads(get(f"{url}health")) == {"status": "ok"}
         server.send_signal(number)
-        out, err = server.communicate(timeout=20)
+        out, err = server.communicate(timeout=120)
     assert (server.returncode, out, err) == (0, "", f"{OPEN}\nCtrl-C stops it.\n")
 
 
@@ -109,7 +109,7 @@ def test_a_request_under_way_is_answered_before_it_stops(tmp_path):
         (tmp_path / "go").touch()
         with line.makefile() as lines:
             answer = lines.read()
-        assert server.wait(20) == 0
+        assert server.wait(120) == 0
     assert answer.startswith("HTTP/1.1 200 OK")
     assert answer.endswith("whole")
 
@@ -137,7 +137,7 @@ def test_a_second_interrupt_does_not_wait_for_requests(tmp_path):
         while _is_open(url):
             pass
         server.send_signal(signal.SIGINT)
-        assert server.wait(20) == 0
+        assert server.wait(120) == 0
 
 
 def _is_open(url):
@@ -153,7 +153,7 @@ def test_a_killed_server_leaves_its_port_to_the_next(tmp_path):
     with served(tmp_path, "--port", "0") as (server, url):
         get(f"{url}health")
         server.kill()
-        server.wait(20)
+        server.wait(120)
     port = url.rstrip("/").rpartition(":")[2]
     with served(tmp_path, "--port", port) as (_, again):
         assert again == url
@@ -204,7 +204,7 @@ def test_installed_assistants_are_served_with_the_model_that_was_chosen_and_what
         assert json.loads(get(f"{url}api/name")).startswith("scripted:")
         assert failing(url) == 500
         server.terminate()
-        _, err = server.communicate(timeout=20)
+        _, err = server.communicate(timeout=120)
     broken, _, note, failure = err.splitlines()
     assert broken.startswith("The assistant broken of the package broken can't be used: ")
     assert (note, failure) == ("Ctrl-C stops it.", "GET /api/fails failed: ValueError: deep inside")
@@ -214,7 +214,7 @@ def test_tracebacks_are_for_those_who_ask_for_them(tmp_path):
     with served(tmp_path, "--port", "0", PYTHONPATH=site(tmp_path / "site"), TREADLE_DEBUG="1") as (server, url):
         assert failing(url) == 500
         server.terminate()
-        assert "Traceback" in server.communicate(timeout=20)[1]
+        assert "Traceback" in server.communicate(timeout=120)[1]
 
 
 # what it refuses

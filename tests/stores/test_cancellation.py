@@ -34,7 +34,7 @@ def test_a_run_is_cancelled_and_again_until_it_is_over_whatever_goes_wrong(caplo
 
         requests = Requests(JournalError("away"), set(), {"r"}, {"r"}, {"r"}, {"other"})
         watch = CancelWatch(requests, seconds=0.001)
-        async with asyncio.timeout(20), watch.watching("r", cancel), watch.watching("s", cancel):
+        async with asyncio.timeout(120), watch.watching("r", cancel), watch.watching("s", cancel):
             await done.wait()
         return requests.asked[0], watch._polling, watch._cancelling
 
@@ -52,7 +52,7 @@ def test_a_run_that_is_over_while_it_is_cancelled_ends_the_cancelling():
             begun.set()
             await asyncio.Event().wait()
 
-        async with asyncio.timeout(20), CancelWatch(Requests({"r"}), seconds=0.001).watching("r", cancel):
+        async with asyncio.timeout(120), CancelWatch(Requests({"r"}), seconds=0.001).watching("r", cancel):
             await begun.wait()
         return len(asyncio.all_tasks())
 

@@ -51,7 +51,7 @@ def test_context_variables_reach_the_thread():
 
 def test_more_calls_at_once_than_threads_are_kept():
     count = MAX_IDLE + 8
-    together = threading.Barrier(count, timeout=20)
+    together = threading.Barrier(count, timeout=120)
 
     async def tale():
         threads = ThreadPool()
@@ -82,7 +82,7 @@ def hang() -> str:
 
 print(Agent(Scripted(calls(("hang", {})), "gave up"), tools=[hang]).run_sync("Go.").output)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "gave up"
 
 

@@ -42,7 +42,7 @@ class Scene:
         self.now += 1
         self.most = max(self.most, self.now)
         try:
-            await asyncio.wait_for(self.hold.wait(), 30)
+            await asyncio.wait_for(self.hold.wait(), 120)
             await self.queue.over(sent)
         except asyncio.CancelledError:
             self.let_go.append(sent)
@@ -264,7 +264,7 @@ def test_a_pause_ends_when_a_run_does():
         async def soon():
             await asyncio.sleep(0)
 
-        await asyncio.wait_for(wait_for_poll(asyncio.Event(), 60, [asyncio.ensure_future(soon())]), 5)
+        await asyncio.wait_for(wait_for_poll(asyncio.Event(), 120, [asyncio.ensure_future(soon())]), 100)
 
     asyncio.run(story())
 
@@ -337,7 +337,7 @@ def test_the_workflow_of_a_dead_worker_whose_run_was_cancelled_is_purged(at_work
             await scene.queue.remove("cancelled")  # as a cancel does
             assert is_there()
             execute("UPDATE dbos_treadle.workflow_status SET executor_id = 'dead'")
-            async with asyncio.timeout(20):  # after 30 s, the run ends by itself
+            async with asyncio.timeout(100):  # after 120 s, the run ends by itself
                 await scene.until(lambda: not is_there())
             scene.hold.set()
 

@@ -98,14 +98,14 @@ def test_a_run_whose_lease_was_taken_writes_nothing_more(home):
 def test_whoever_has_lost_its_lease_stops_although_it_writes_nothing(home):
     async def story():
         await RunQueue(home.database).open(
-            QueuePosition("r1"), opening_entries(RunSpec("steps", "stepping:a"), "1 steps of 30 s", "")
+            QueuePosition("r1"), opening_entries(RunSpec("steps", "stepping:a"), "1 steps of 150 s", "")
         )
         lease = await home.leases.take("r1", "me", 0.6)
         carrying = asyncio.ensure_future(advance_run(home, lease, WorkerModels()))
         while len(await home.journal.read("r1")) < 5:  # noqa: ASYNC110 - written by another task
             await asyncio.sleep(0.02)
         await home.leases.give_up(lease)
-        return await asyncio.wait_for(carrying, 10)
+        return await asyncio.wait_for(carrying, 120)
 
     done = asyncio.run(story())
     assert done == AdvanceResult("fenced", module._LOST_LEASE)

@@ -45,7 +45,7 @@ class Runner(Client):
                         return run
                     await asyncio.sleep(0.05)
 
-        return asyncio.run(asyncio.wait_for(looking(), 30))
+        return asyncio.run(asyncio.wait_for(looking(), 120))
 
 
 @on_both_stores

@@ -195,7 +195,7 @@ def test_the_demonstration_runs_until_it_is_interrupted_and_can_be_asked(home):
         assert treadle(home, "platform", "ask", "failed?", "-m", model, **env).out == "One.\n"
     finally:
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=120)
     assert (process.returncode, said) == (0, "")
 
 

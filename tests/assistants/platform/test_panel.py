@@ -104,7 +104,7 @@ async def tab(page, to):
 
 async def saved(file):
     """What a file says, once the browser has it there as a whole."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not file.exists():  # noqa: ASYNC110 - it comes from another process
             await asyncio.sleep(0.02)
     return file.read_text()

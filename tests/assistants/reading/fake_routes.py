@@ -14,7 +14,7 @@ import treadle.assistants.reading
 from treadle.assistant import Assistant, Host, Panel
 
 PANEL = Path(treadle.assistants.reading.__file__).with_name("panel")
-PATIENCE = 20  # seconds
+PATIENCE = 120  # seconds
 HOW = {
     "execution_path": "tool-calling",
     "why": "the file is larger than what is sent whole",

@@ -22,7 +22,7 @@ from treadle.stores.journal import JournalQuery
 
 pytestmark = needs_browser
 
-PATIENCE = 20  # seconds
+PATIENCE = 120  # seconds
 PHASE = "document.body.dataset.phase"
 AT = "#file=shop.py"
 

@@ -55,7 +55,7 @@ def test_words_are_shown_as_they_come(home):
         assert process.stdout is not None
         assert process.stdout.read(5) == "first"
         go_on.set()
-        rest, problems = process.communicate(timeout=20)
+        rest, problems = process.communicate(timeout=120)
     assert (rest, problems, process.returncode) == (" second\n", "", 0)
 
 
@@ -238,7 +238,7 @@ def test_an_interrupt_cancels_the_run_and_keeps_it(home):
         assert process.stdout is not None
         assert process.stdout.read(5) == "first"
         process.send_signal(signal.SIGINT)
-        _, problems = process.communicate(timeout=20)
+        _, problems = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "interrupted" in problems
     assert "Traceback" not in problems
@@ -254,7 +254,7 @@ def test_a_reader_who_leaves_cancels_the_run(home):
         assert process.stdout.read(5) == "first"
         process.stdout.close()
         go_on.set()
-        assert process.wait(20) == 141
+        assert process.wait(120) == 141
         assert "Traceback" not in process.stderr.read()
         process.stderr.close()
     assert "cancelled" in treadle(home, "runs").out

@@ -84,7 +84,7 @@ def test_a_job_in_the_background_is_watched_and_cancelled_from_elsewhere(home: P
     assert treadle(home, "jobs", "--json").json[0]["state"] == "running"
     watching = start(home, "jobs", "watch", job)
     assert "being stopped" in treadle(home, "jobs", "cancel", job).err
-    said = watching.communicate(timeout=30)[1]
+    said = watching.communicate(timeout=120)[1]
     assert watching.returncode == 130
     assert f"Job {job} is cancelled." in said
     assert "+    return count * 3\n" in treadle(home, "diff", job).out
@@ -108,7 +108,7 @@ def test_a_signal_stops_the_process_and_says_how_to_go_on(home: Path, number: in
     process = start(home, "build", "Sleep", "-C", str(folder), "-m", script(home, SLEEPS))
     wait_until_asleep(home)
     process.send_signal(number)
-    said = process.communicate(timeout=30)[1]
+    said = process.communicate(timeout=120)[1]
     assert process.returncode == code
     assert "bash was running, and may have taken effect: " in said
     (job,) = treadle(home, "jobs", "--json").json

@@ -33,4 +33,4 @@ def test_a_second_signal_ends_it_on_the_spot(stage):
     worker.send_signal(signal.SIGINT)
     stage.until(lambda: "Stopping: what is under way is left to others." in stage.said(worker))
     worker.send_signal(signal.SIGINT)
-    assert worker.wait(20) == -signal.SIGINT
+    assert worker.wait(120) == -signal.SIGINT

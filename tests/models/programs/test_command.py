@@ -181,7 +181,7 @@ def is_alive(pid: int) -> bool:
 
 def gone(pids: list[int]) -> bool:
     """Whether they are, after the moment that a killed process may take."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 120
     while any(map(is_alive, pids)) and time.monotonic() < until:
         time.sleep(0.01)
     return not any(map(is_alive, pids))

@@ -34,7 +34,7 @@ def server(tmp_path_factory):
 
 
 def posted(server, path, body):
-    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=120)
     try:
         connection.request("POST", path, body, {"content-type": "application/json"})
         response = connection.getresponse()

@@ -8,7 +8,7 @@ import pytest
 
 from server.compat.clients import MODEL, Done, asked, openai_client, openai_tool, rivers, several, user
 
-PATIENCE = 20  # seconds
+PATIENCE = 120  # seconds
 TOOLS = [openai_tool(parameters=None)]
 
 

@@ -223,7 +223,7 @@ def test_the_same_sent_twice_at_once_is_one_turn(tmp_path):
     going_on = threading.Event()
 
     def waits(request):
-        assert going_on.wait(20)
+        assert going_on.wait(120)
         return asked("rename", {"river": "Rhine", "name": "Rhin"})
 
     async def both(url, messages):

@@ -135,7 +135,7 @@ def test_the_first_words_are_there_before_the_last_are_written(tmp_path):
 
     async def slowly():
         yield TextDelta("One.")
-        await asyncio.wait_for(going_on.wait(), 20)
+        await asyncio.wait_for(going_on.wait(), 120)
         yield TextDelta(" Two.")
         yield ReplyEnded("done")
 

@@ -39,7 +39,7 @@ def desk_of(folder, *replies, made=None, choose=unoffered, **more):
 
 def run(work):
     async def bounded():
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             return await work
 
     return asyncio.run(bounded())

@@ -5,7 +5,7 @@ import threading
 from contextlib import suppress
 from typing import Self
 
-PATIENCE = 20  # seconds
+PATIENCE = 120  # seconds
 
 
 class Cable:

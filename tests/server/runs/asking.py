@@ -77,7 +77,7 @@ class Asking:
 
     async def ended(self, run_id: str, status: str = "answered") -> dict[str, Any]:
         """A run, once it has this status."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while True:
                 code, said = await self("GET", f"/api/runs/{run_id}")
                 if code == 200 and said["run"]["status"] == status:

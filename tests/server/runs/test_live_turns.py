@@ -16,7 +16,7 @@ from treadle.stores.accounts import Allowance, User
 
 
 async def until(true):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not true():  # noqa: ASYNC110 - what is waited for tells nobody
             await asyncio.sleep(0.001)
 

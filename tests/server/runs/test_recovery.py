@@ -182,7 +182,7 @@ def test_a_server_that_stops_at_once_takes_nothing_up(tmp_path):
         async with runs.open():
             waiting = asyncio.create_task(runs.settled())
             await asyncio.sleep(0)
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 120)
         await other.let_go()
         return (await lent.home.journal.info("ours")).status
 

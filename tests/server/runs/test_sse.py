@@ -118,7 +118,7 @@ def account(told):
 
 async def over(live):
     broadcast = live.broadcast("r")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while await broadcast.news(broadcast.last):
             pass
 

@@ -241,7 +241,7 @@ def restart(server):
     """As after a power cut: nothing is told to anybody, and what wasn't committed is gone."""
     process = server.get_postmaster_info().process
     os.kill(process.pid, signal.SIGQUIT)
-    process.wait(30)
+    process.wait(120)
     server.ensure_postgres_running()
 
 
@@ -263,7 +263,7 @@ def test_transactions_that_wait_for_each_other_are_begun_again(in_postgres):
                     "INSERT INTO stats_new VALUES (?) ON CONFLICT (run_id) DO UPDATE SET run_id = excluded.run_id", (first,)
                 )
                 if len(tries) == 1:
-                    meeting.wait(10)
+                    meeting.wait(120)
                 connection.execute(
                     "INSERT INTO stats_new VALUES (?) ON CONFLICT (run_id) DO UPDATE SET run_id = excluded.run_id", (second,)
                 )

@@ -109,9 +109,9 @@ async def on_call(context, params):
         case "data":
             return types.CallToolResult(content=[types.TextContent(text='{"n": 1}')], structured_content={"n": 1})
         case "working":
-            for step in range(4):
+            for step in range(16):
                 await asyncio.sleep(0.25)
-                await context.session.report_progress(step + 1, 4, f"step {step + 1}")
+                await context.session.report_progress(step + 1, 16, f"step {step + 1}")
             return said("worked")
         case "who":
             return said(f"{_header(context, 'authorization') or os.environ.get('TOKEN')} {os.getpid()}")

@@ -217,6 +217,11 @@ def format_run_summary(run: Run, candidates: Sequence[Candidate]) -> str:
     """Summarize how a run ended, in a few lines."""
     if run.status != "completed":
         return f"The run is {run.status}. {run.error_summary}".strip()
+    return format_candidates(candidates)
+
+
+def format_candidates(candidates: Sequence[Candidate]) -> str:
+    """List the candidates of a completed run, the best first."""
     lines: list[str] = []
     for number, each in enumerate(rank_candidates(candidates), 1):
         evaluation = load_evaluation(each)

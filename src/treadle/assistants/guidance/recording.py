@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from treadle import FunctionToolset, RunContext, Toolset, tool
-from treadle.assistants.guidance.evaluation import Proposal, RunSnapshot, Scenario, format_run_summary
+from treadle.assistants.guidance.evaluation import Proposal, RunSnapshot, Scenario, format_candidates
 from treadle.assistants.guidance.scoring import (
     Judgement,
     ResourceUse,
@@ -137,14 +137,14 @@ class RunRecorder:
                 self._user, issue.of(run.project_id, run.id), issue_id=_stable_id(self._run_id, "unmet", number)
             )
         metrics = {**run.metrics, "ranking": [each.id for each in order]}
-        done = await self._store.update_run(self._user, run.id, "completed", metrics=metrics)
-        words = format_run_summary(done, order)
-        if run.chat_session_id is not None and run.run_summary_message_id is None:
+        words, message_id = format_candidates(order), run.run_summary_message_id
+        if run.chat_session_id is not None and message_id is None:  # before the run is completed: then its summary is there
             told = {"agent_name": "Architect", "project_run_id": run.id, "run_summary": True}
             said = await self._store.add_message(
                 self._user, run.chat_session_id, "agent", words, told, message_id=_stable_id(self._run_id, "summary")
             )
-            await self._store.update_run(self._user, run.id, "completed", run_summary_message_id=said.id)
+            message_id = said.id
+        await self._store.update_run(self._user, run.id, "completed", metrics=metrics, run_summary_message_id=message_id)
         return words
 
     def _id(self, number: int) -> str:

@@ -153,7 +153,7 @@ def test_the_child_ends_when_nobody_asks_any_more():
         outliner_process.decode_answer(outliner_process.receive_frame(process.stdout) or b""), outliner_process.OutlineResult
     )
     process.stdin.close()
-    assert process.wait(20) == 0
+    assert process.wait(120) == 0
     process.stdout.close()
 
 
