@@ -784,7 +784,7 @@ def test_runs_are_listed_newest_first_and_page_by_page(tmp_path):
         ("limit=0", ">= 1"),
         ("limit=many", "Expected `int`"),
         ("status=odd", "Invalid enum value"),
-        ("colour=red", "There is no query parameter 'colour'; there are search, status, assistant, limit, before."),
+        ("colour=red", "There is no query parameter 'colour'; there are search, status, assistant, limit, before, rating."),
     ],
 )
 def test_lists_that_make_no_sense_are_refused(tmp_path, query, sentence):
