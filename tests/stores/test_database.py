@@ -23,6 +23,20 @@ def test_closing_finishes_what_was_handed_in_and_closing_twice_is_fine(database)
     assert asyncio.run(story()) == 50
 
 
+def test_jobs_after_an_awaited_one_are_gathered_for_their_own_time(in_sqlite):
+    async def story():
+        database, loop, timers = in_sqlite.open(), asyncio.get_running_loop(), []
+        call_later = loop.call_later
+        loop.call_later = lambda *args: timers.append(call_later(*args)) or timers[-1]
+        await database.submit(lambda connection: None)
+        database.submit(lambda connection: None, "later")
+        before = [timer.cancelled() for timer in timers]
+        await database.submit(lambda connection: None)
+        return before, [timer.cancelled() for timer in timers]
+
+    assert asyncio.run(story()) == ([True, False], [True, True])
+
+
 def test_a_loop_that_is_gone_leaves_the_writer_alive(database):
     async def forgetful():
         DatabaseJournal(database).append("r1", 0, [Opened(at=1.0)])

@@ -33,12 +33,19 @@ class Anchors:
     def add(self, seq: int, seal: str, run_id: str) -> None:
         """Append the current end of the audit chain."""
         line = b"\n" + msgspec.json.encode(Anchor(seq, seal, run_id, round(time(), 3)))  # what was cut short before it ends there
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a home in PostgreSQL has no folder yet
-        descriptor = os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+        descriptor = self._open()
         try:
             os.write(descriptor, line)  # so short a line is written atomically beside other writers
         finally:
             os.close(descriptor)
+
+    def _open(self) -> int:
+        how = os.O_APPEND | os.O_CREAT | os.O_WRONLY
+        try:
+            return os.open(self.path, how, 0o600)
+        except FileNotFoundError:  # a home in PostgreSQL has no folder yet
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return os.open(self.path, how, 0o600)
 
     def all(self) -> list[Anchor]:
         """Return every complete line. A line cut short by a kill or a full disk is ignored."""

@@ -136,13 +136,17 @@ class Ticket(Generic[Value]):
 
 
 class JobBuffer:
-    """Jobs of one event loop that the writer doesn't have yet. A job with a key can still be extended."""
+    """Jobs of one event loop that the writer doesn't have yet. A job with a key can still be extended.
 
-    __slots__ = ("by_key", "tickets")
+    `timer` hands them over, unless a caller that waits has done so.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("by_key", "tickets", "timer")
+
+    def __init__(self, timer: asyncio.TimerHandle) -> None:
         self.tickets: list[Ticket[Any]] = []
         self.by_key: dict[str, Ticket[Any]] = {}
+        self.timer = timer
 
 
 class Database(ABC):
@@ -198,8 +202,7 @@ class Database(ABC):
         loop = asyncio.get_running_loop()
         gathering = self._gathered.get(loop)
         if gathering is None:
-            gathering = self._gathered[loop] = JobBuffer()
-            loop.call_later(BATCH_SECONDS, self.hurry, loop)
+            gathering = self._gathered[loop] = JobBuffer(loop.call_later(BATCH_SECONDS, self.hurry, loop))
         ticket = Ticket(job, self, loop)
         gathering.tickets.append(ticket)
         if key:
@@ -213,6 +216,8 @@ class Database(ABC):
 
     def hurry(self, loop: asyncio.AbstractEventLoop) -> None:
         """Hand the buffered jobs of a loop to the writer, and those of loops that are closed by now."""
+        if (mine := self._gathered.get(loop)) is not None:
+            mine.timer.cancel()  # else it would hand over jobs that come later, before their time
         for other in list(self._gathered):
             if other is loop or other.is_closed():
                 self._flush_loop(other)
