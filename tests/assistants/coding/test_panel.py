@@ -136,6 +136,23 @@ def test_what_is_missing_or_refused_is_said_where_one_writes(visit, shop):
     visit(look)
 
 
+def test_a_check_is_proposed_for_a_folder_without_tests_and_verifies_the_job(visit, shop, tmp_path):
+    (shop / "test_shop.py").unlink()
+    grown = ("file", {"action": "replace", "path": "shop.py", "old": SHOP, "new": f"{SHOP}\n\nOPEN = True\n"})
+
+    async def look(page):
+        await put(page, "#workspace", str(shop))
+        await page.click("#kinds label:nth-of-type(2)")
+        await put(page, "#what", "Say that the shop is open.")
+        await page.click("#checking summary")
+        await page.wait_for("document.querySelector('#check').value === 'python3 -m compileall -q .'")
+        await page.click("#go")
+        await page.wait_for("document.querySelector('.outcome')?.innerText.includes('verified')", PATIENCE)
+        assert load_agreed_check(tmp_path / "data", shop) == "python3 -m compileall -q ."
+
+    visit(look, asks(("file", {"action": "read", "path": "shop.py"}), grown), reports("Say that it is open"))
+
+
 def test_a_review_reports_and_has_no_changes_to_show(visit, shop):
     (shop / "shop.py").write_text(MENDED)
     finding = {"severity": "warning", "title": "No test", "explanation": "", "path": "shop.py", "quote": "return count * 3"}

@@ -8,6 +8,7 @@ import pytest
 
 from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, on_branch, project, reports
 from assistants.coding.table import PATIENCE, Gate, Table, eventually, must_contain, named, served
+from treadle.assistants.coding.agreed_checks import save_agreed_check
 from treadle.assistants.coding.checkout import checkpoints_of, patch_of
 from treadle.core.entries import Approved, Finished, Resumed, Started, Unclear
 from treadle.errors import ModelError, UnknownModel
@@ -307,6 +308,17 @@ def test_whoever_runs_the_server_for_themselves_may_name_any_project(tmp_path: P
         told = table.ask("GET", "/api/coding/workspaces")[1]
     assert told["workspaces"] == [{"path": str(shop), "name": "shop", "is_repository": True, "is_sample": False}]
     assert (told["any"], told["missing"], told["problem"]) == (True, ["~/gone"], "")
+
+
+def test_a_check_is_proposed_for_a_folder_that_one_may_work_in(tmp_path: Path, shop: Path) -> None:
+    with served(tmp_path) as table:
+        path = f"/api/coding/check?workspace={shop}"
+        before = table.ask("GET", path)
+        save_agreed_check(tmp_path / "data", shop, "make check")
+        after, gone = table.ask("GET", path), table.ask("GET", "/api/coding/check?workspace=/nowhere")
+    assert before == (200, {"proposed": "python3 -m compileall -q .", "agreed": None})
+    assert after == (200, {"proposed": "python3 -m compileall -q .", "agreed": "make check"})
+    assert gone[0] == 404
 
 
 def test_settings_that_cant_be_read_are_told(tmp_path: Path, shop: Path, monkeypatch) -> None:

@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute
 
 from treadle import Approval, Runs, TreadleError
 from treadle.assistant import Host, Job, Jobs, model_spec, settings_for
+from treadle.assistants.coding.agreed_checks import find_check, propose_check
 from treadle.assistants.coding.checkout import checkpoints_of, git_patch_of, patch_of, undo_changes
 from treadle.assistants.coding.command import NAME
 from treadle.assistants.coding.finish import NO_TASK, format_merge, merge_job
@@ -31,6 +32,8 @@ from treadle.assistants.coding.undo import UNDO_VERBS
 from treadle.assistants.coding.views import (
     ACTIVE_STATES,
     PATCH_MEDIA_TYPE,
+    CheckProposal,
+    CheckQuery,
     CodingCallDecision,
     CodingJobList,
     CodingJobPatch,
@@ -92,6 +95,13 @@ class CodingApi:
             return WorkspaceList(self._places.listed(), self._places.missing(), _is_local(request), "")
         except SettingsError as error:
             return WorkspaceList([], [], _is_local(request), str(error))
+
+    @get("/api/coding/check", errors=WORKSPACE_ERRORS)
+    async def check(self, request: Request, query: CheckQuery) -> CheckProposal:
+        """Get the command that would check the work in a folder without tests."""
+        folder = self._places.opened(query.workspace.strip(), is_local=_is_local(request))
+        agreed = find_check(self._host, folder, settings_for(folder))
+        return CheckProposal(await asyncio.to_thread(propose_check, folder), agreed)
 
     @post("/api/coding/sample", errors={409: "there are too many already, or there is no git"})
     async def sample(self) -> Created[CodingSample]:

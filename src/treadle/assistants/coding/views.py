@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from treadle import Approval
 from treadle.assistant import Job
+from treadle.assistants.coding.agreed_checks import MAX_COMMAND
 from treadle.assistants.coding.inputs import BuildInputs, DebugInputs, JobInputs, ReviewInputs, TriageInputs
 from treadle.assistants.coding.job_report import format_job_state, format_work_lines, target_branch_of
 from treadle.assistants.coding.patches import FilePatch
@@ -26,7 +27,10 @@ ACTIVE_STATES = ("pending", "running")
 
 
 class NewCodingJob(Struct, frozen=True, forbid_unknown_fields=True):
-    """A job to create. `what` is what to build, what is wrong, or what a change is for; `branch` is the branch to review."""
+    """A job to create. `what` is what to build, what is wrong, or what a change is for; `branch` is the branch to review.
+
+    `check` is the command that checks the work where there are no tests; it is remembered for the folder.
+    """
 
     kind: Literal["build", "debug", "review", "triage"]
     workspace: Annotated[str, Meta(max_length=4_096)]
@@ -34,18 +38,35 @@ class NewCodingJob(Struct, frozen=True, forbid_unknown_fields=True):
     log: LogText = ""
     branch: BranchName = ""
     base: BranchName = ""
+    check: Annotated[str, Meta(max_length=MAX_COMMAND)] = ""
 
     def given(self) -> JobInputs:
         """Return the job's inputs."""
         match self.kind:
             case "build":
-                return BuildInputs(self.what.strip())
+                return BuildInputs(self.what.strip(), check=self.check.strip())
             case "debug":
-                return DebugInputs(self.what.strip(), self.log)
+                return DebugInputs(self.what.strip(), self.log, check=self.check.strip())
             case "review":
                 return ReviewInputs(self.branch.strip(), self.base.strip(), description=self.what.strip())
             case "triage":
                 return TriageInputs(self.what.strip(), self.log)
+
+
+class CheckQuery(Struct, frozen=True):
+    """The folder that a check is for."""
+
+    workspace: Annotated[str, Meta(max_length=4_096)]
+
+
+class CheckProposal(Struct, frozen=True):
+    """The check of a folder without tests: the command that is proposed, and the one that the user agreed to.
+
+    `agreed` is empty where they declined, and null where they weren't asked.
+    """
+
+    proposed: str
+    agreed: str | None
 
 
 class UndoRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ const MISSING = "treadle.toml names it, but it isn't there.";
 /** @type {Workspaces} */
 const NONE = { workspaces: [], missing: [], any: false };
 const what = byId("what", HTMLTextAreaElement), log = byId("log", HTMLTextAreaElement), branch = byId("branch", HTMLInputElement);
+const check = byId("check", HTMLInputElement), checking = byId("checking", HTMLDetailsElement);
 const [go, sampleButton] = ["go", "sample"].map((id) => byId(id, HTMLButtonElement));
 
 /** Have the form work. `begun(id)` hears of a job that has begun. @param {{ begun: (id: string) => void }} given */
@@ -29,11 +30,13 @@ export function form({ begun }) {
     const body = {
       kind: kind(), workspace: workspace()?.value.trim(), what: what.value,
       ...(isFor(log) ? { log: log.value } : {}), ...(isFor(branch) ? { branch: branch.value.trim() } : {}),
+      ...(isFor(check) && checking.open ? { check: check.value.trim() } : {}),
     };
     const missing = [workspace(), what].find((field) => field?.required && !field.value.trim());
     if (missing) return refuse(missing);
     const { job } = await ask("/api/coding/jobs", body);
-    for (const field of [what, log, branch]) field.value = "";
+    for (const field of [what, log, branch, check]) field.value = "";
+    checking.open = false;
     begun(job.id);
   };
 
@@ -51,6 +54,7 @@ export function form({ begun }) {
   });
   sampleButton.addEventListener("click", () => careful(fillSample));
   byId("kinds").addEventListener("change", drawKind);
+  checking.addEventListener("toggle", proposeCheck);
   drawKind();
   return { look, fill };
 }
@@ -80,6 +84,15 @@ function drawKind() {
   for (const part of byId("begin").querySelectorAll("[data-for]")) {
     part.toggleAttribute("hidden", !part.getAttribute("data-for")?.split(" ").includes(kind()));
   }
+}
+
+/** Write the command that the user agreed to for the folder, or the one that is proposed, where none is written. */
+async function proposeCheck() {
+  const folder = workspace()?.value.trim();
+  if (!checking.open || check.value || !folder) return;
+  const { proposed, agreed } = await ask(`/api/coding/check?${new URLSearchParams({ workspace: folder })}`)
+    .catch(() => ({ proposed: "", agreed: "" }));
+  check.value ||= agreed || proposed;
 }
 
 /** Whether a field is for the kind of work that is chosen. @param {HTMLElement} field */
