@@ -22,5 +22,13 @@ export function title(name) {
 export function section(id, amount, ...nodes) {
   const place = byId(id);
   query(place, ".amount").textContent = amount;
-  if (nodes.length) query(place, ".within").replaceChildren(...nodes);
+  if (nodes.length) keepFocus(query(place, ".within"), (within) => within.replaceChildren(...nodes));
+}
+
+/** Draw an element anew; the focus stays where it is in it. @param {HTMLElement} node @param {(node: HTMLElement) => void} draw */
+function keepFocus(node, draw) {
+  const fields = () => /** @type {HTMLElement[]} */ ([...node.querySelectorAll("a[href], button, input, select, textarea, summary")]);
+  const at = fields().findIndex((field) => field === document.activeElement);
+  draw(node);
+  if (at >= 0) fields()[at]?.focus();
 }
