@@ -394,6 +394,9 @@ def test_a_users_data_is_exported_and_deleted_and_no_one_elses(shared, tmp_path)
             _, begun = await ask("POST", "/api/runs", {"assistant": "shop", "message": f"A secret of {name}."}, token=tokens[name])
             runs[name] = begun["run_id"]
             await until(ask, begun["run_id"], "waiting", tokens[name])
+        bad = {"rating": "bad", "comment": "Too dear."}
+        for name, status in (("anna", 200), ("root", 404)):  # as for every other route, a run of another user isn't there
+            assert (await ask("PUT", f"/api/runs/{runs['anna']}/feedback/1", bad, token=tokens[name]))[0] == status
         _, archive = await ask("GET", "/api/settings/data/export", token=tokens["anna"])
         unconfirmed = await ask("POST", "/api/settings/data/delete", {"confirm": "yes"}, token=tokens["anna"])
         deleted = await ask("POST", "/api/settings/data/delete", {"confirm": "delete everything"}, token=tokens["anna"])
@@ -406,6 +409,7 @@ def test_a_users_data_is_exported_and_deleted_and_no_one_elses(shared, tmp_path)
         names = ["jobs.json", "notes.json", "permissions.json", f"runs/{runs['anna']}.json", "shares.json"]
         assert sorted(files.namelist()) == names
         assert b"A secret of anna." in files.read(f"runs/{runs['anna']}.json")
+        assert json.loads(files.read(f"runs/{runs['anna']}.json"))["feedback"][0]["comment"] == "Too dear."
         assert [note["text"] for note in json.loads(files.read("notes.json"))] == ["Green tea."] * 2
     assert unconfirmed == 400
     assert deleted == {"runs": 1, "jobs": 0, "grants": 0, "notes": 2, "left": 0}

@@ -31,7 +31,7 @@ def collect_texts(value: Any, extra: ExtraNames) -> tuple[list[str], bool]:
     texts: list[str] = []
     is_named = False
     left: list[Any] = [[value]]
-    while left:  # every stored line passes here: plain loops cost half of what comprehensions do
+    while left:  # every stored line passes here: a loop costs a quarter less than comprehensions
         each = left.pop()
         if isinstance(each, dict):
             pairs = cast("dict[Any, Any]", each)

@@ -363,6 +363,7 @@ def test_an_answer_is_rated_and_the_rating_is_there_after_a_reload(serve, visit)
         run = await page.evaluate(RUN)
         await page.go(f"{server.url}/?run={run}")
         await page.wait_for(f"{pressed}.join() === 'true,false,false,true'")
+        assert await page.evaluate("document.querySelector('.turn:last-child .commenting input').value") == "Three comes next."
         await page.click(".turn [data-rating=good]")
         await page.wait_for(f"{pressed}.join() === 'false,false,false,true'")
         kept = await page.evaluate(f"fetch('/api/feedback?runs={run}').then(said => said.json())")

@@ -28,6 +28,7 @@ from treadle.server.demo.recordings import PREFIX
 from treadle.server.runs.hosted_runs import HostedRuns, Requester
 from treadle.server.runs.journals import read_journals
 from treadle.server.runs.routes import requester_of
+from treadle.stores.feedback import Feedback
 from treadle.stores.journal import JournalQuery, RunInfo, cursor_of
 from treadle.toolsets.notes import Note, NoteFolder, note_folders
 
@@ -88,7 +89,8 @@ class DataApi:
             with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 async for info in self._all_runs(by):
                     journals = await read_journals(self._home, info.run_id)
-                    await asyncio.to_thread(archive.writestr, f"runs/{info.run_id}.json", _run_to_json(info, journals))
+                    rated = (await Runs(self._home).feedback(info.run_id)).get(info.run_id, [])
+                    await asyncio.to_thread(archive.writestr, f"runs/{info.run_id}.json", _run_to_json(info, journals, rated))
                 jobs = Redactor().value(msgspec.to_builtins(await asyncio.to_thread(self._jobs.all)))
                 archive.writestr("jobs.json", msgspec.json.encode(jobs))
                 archive.writestr("permissions.json", msgspec.json.encode(await self._runs.grants(by)))
@@ -149,13 +151,13 @@ class DataApi:
             before = cursor_of(found[-1])
 
 
-def _run_to_json(info: RunInfo, journals: dict[str, list[Entry]]) -> bytes:
-    """Return a run with all entries, nested runs included, with secrets masked."""
+def _run_to_json(info: RunInfo, journals: dict[str, list[Entry]], feedback: list[Feedback]) -> bytes:
+    """Return a run with all entries, nested runs included, and the feedback on it, with secrets masked."""
     redactor = Redactor()
     shown = {
         run_id: [mask_entry(msgspec.to_builtins(entry), redactor) for entry in entries] for run_id, entries in journals.items()
     }
-    return msgspec.json.encode({"run": info, "journals": shown})
+    return msgspec.json.encode({"run": info, "journals": shown, "feedback": feedback})
 
 
 def data_routes(runs: HostedRuns, user: str, sharing: ItemSharing | None = None) -> list[BaseRoute]:

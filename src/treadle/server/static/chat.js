@@ -85,7 +85,7 @@ export class Chat {
   #isStopping = false;
   #topic = "";
   #recalls = 0;
-  /** @type {Map<HTMLElement, (rating: FeedbackRating | "") => void>} */
+  /** @type {Map<HTMLElement, (rating: FeedbackRating, comment: string) => void>} */
   #ratings = new Map();  // what shows the rating of an answer, by its turn
   #whole = Promise.resolve();  // is kept once all turns of a long conversation are drawn
 
@@ -584,7 +584,7 @@ export class Chat {
     if (!known || mine !== this.#recalls) return;
     for (const [article, draw] of this.#ratings) {
       const found = known[runOf(article)]?.find(({ message }) => message === this.#messagesUpTo(article, runOf(article)));
-      if (found) draw(found.rating);
+      if (found) draw(found.rating, found.comment);
     }
   }
 

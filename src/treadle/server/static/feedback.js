@@ -25,9 +25,10 @@ export function feedbackTools(answer) {
   }, icon(name)));
   const node = element("span", { class: "feedback" }, buttons, form, problem);
 
-  /** @param {FeedbackRating | ""} rating */
-  function draw(rating) {
+  /** Show a rating, and the comment that was given with it. @param {FeedbackRating | ""} rating */
+  function draw(rating, given = "") {
     for (const button of buttons) button.setAttribute("aria-pressed", `${button.dataset.rating === rating}`);
+    comment.value = given;
     form.hidden = rating !== "bad";
   }
 
@@ -36,7 +37,6 @@ export function feedbackTools(answer) {
     const isPressed = buttons.some((button) => button.dataset.rating === rating && button.getAttribute("aria-pressed") === "true");
     await careful(async () => {
       await send(isPressed ? null : { rating, comment: "" });
-      comment.value = "";
       draw(isPressed ? "" : rating);
       if (!form.hidden) comment.focus();
     });

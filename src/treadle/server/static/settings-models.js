@@ -2,7 +2,7 @@
 
 import { field, newId, outcome, row, savingForm, section, sourceWords, tell } from "./settings-parts.js";
 import { sure } from "./sure.js";
-import { ask, element, query } from "./treadle.js";
+import { ask, element, fill, query } from "./treadle.js";
 import { ago } from "./words.js";
 
 const LOOK = 1000;  // milliseconds between two looks at a download
@@ -28,7 +28,7 @@ export function modelSection(state) {
   /** @param {ProviderInfo[]} providers */
   function drawProviders(providers) {
     const known = providers.filter(({ key }) => key);
-    rows.replaceChildren(...known.map(providerRow));
+    fill(rows, known.map(providerRow));
     rows.hidden = known.length === 0;
     if (!adding.childElementCount) adding.replaceChildren(addKey(providers));
   }
@@ -72,7 +72,7 @@ export function modelSection(state) {
   /** @param {LocalModelInfo[]} models @param {boolean} engine @param {Fetching | null} fetching */
   function drawLocal(models, engine, fetching) {
     const now = fetching && !fetching.problem ? fetching : null;
-    local.replaceChildren(...models.map(({ name, title, size, licence, installed }) => {
+    fill(local, models.map(({ name, title, size, licence, installed }) => {
       const bar = now?.name === name ? element("progress", { max: `${now.total || 1}`, value: `${now.done}`,
         "aria-label": `Download of ${title}` }) : null;
       const download = { words: "Download", label: `Download ${title}`, act: async () => {

@@ -1,6 +1,6 @@
 // How things are said: moments, amounts, names of the server's in words, and the heads of sections.
 
-import { byId, query } from "/static/treadle.js";
+import { byId, fill, query } from "/static/treadle.js";
 
 export { ago, counted } from "/static/words.js";
 
@@ -17,18 +17,10 @@ export function title(name) {
 
 /**
  * Have a section of the state show a few words beside its title, and these nodes; without any, those that are there stay.
- * @param {string} id @param {string} amount @param {...Node} nodes
+ * @param {string} id @param {string} amount @param {...Element} nodes
  */
 export function section(id, amount, ...nodes) {
   const place = byId(id);
   query(place, ".amount").textContent = amount;
-  if (nodes.length) keepFocus(query(place, ".within"), (within) => within.replaceChildren(...nodes));
-}
-
-/** Draw an element anew; the focus stays where it is in it. @param {HTMLElement} node @param {(node: HTMLElement) => void} draw */
-function keepFocus(node, draw) {
-  const fields = () => /** @type {HTMLElement[]} */ ([...node.querySelectorAll("a[href], button, input, select, textarea, summary")]);
-  const at = fields().findIndex((field) => field === document.activeElement);
-  draw(node);
-  if (at >= 0) fields()[at]?.focus();
+  if (nodes.length) fill(query(place, ".within"), nodes);
 }
