@@ -13,7 +13,7 @@ from treadle.core.events import CallReturned
 from treadle.models.scripted import Scripted, calls
 from treadle.stores.journal import MemoryJournal
 from treadle.toolsets.functions import FunctionToolset
-from treadle.toolsets.wrappers import WrapperToolset
+from treadle.toolsets.wrappers import MappedToolset
 
 READ = calls(("background_result", {"id": "call_1_1"}))
 BUILD, LOOK = calls(("build", {})), calls(("look", {}))
@@ -293,7 +293,7 @@ def test_an_agent_in_the_background_that_waits_for_a_person_has_the_turn_wait():
 
     async def tale():
         clerk = Agent(Scripted(calls(("pay", {})), "It is paid."), tools=[pay], name="clerk", policy=[ask("pay")])
-        behind = WrapperToolset(clerk.as_tool(), lambda made: replace(made, background=True))
+        behind = MappedToolset(clerk.as_tool(), lambda made: replace(made, background=True))
         agent = Agent(Scripted(calls(("clerk", {"prompt": "Pay."})), "So.", READ, "Paid."), toolsets=[behind], policy=[allow("*")])
         waiting = await agent.run("Go.", run_id="r")
         assert (waiting.stopped, done) == ("waiting", [])

@@ -6,11 +6,25 @@ from contextlib import asynccontextmanager
 import pytest
 
 from treadle import Agent, FunctionToolset, RunContext, tool
-from treadle.core.calls import Call
+from treadle.core.calls import Call, Preview
 from treadle.core.errors import BadTool
+from treadle.core.messages import ContextItem
 from treadle.models.scripted import calls
 from treadle.testing import Scripted
-from treadle.toolsets.wrappers import CombinedToolset, LazyToolset, only, prefixed, preview_call, renamed, untrusted, with_cache
+from treadle.toolsets.checkpointed import checkpointed
+from treadle.toolsets.diagnostics.toolset import diagnosed
+from treadle.toolsets.dynamic import prepared
+from treadle.toolsets.wrappers import (
+    CombinedToolset,
+    LazyToolset,
+    WrapperToolset,
+    only,
+    prefixed,
+    preview_call,
+    renamed,
+    untrusted,
+    with_cache,
+)
 
 
 @tool(effect="read")
@@ -173,3 +187,87 @@ def test_tools_that_are_entered_by_two_are_made_for_each():
             assert names(late) == ["read", "write"]
 
     asyncio.run(inside(LazyToolset(opened)))
+
+
+class EverythingToolset:
+    """A toolset with all that a toolset can have."""
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, kind, error, trace):
+        return None
+
+    def tools(self):
+        return FILES.tools()
+
+    async def prepare(self, context):
+        return FILES.tools()[1:]
+
+    async def provide_context(self, context):
+        return [ContextItem("notes", "Look here.")]
+
+    async def call(self, call, context):
+        return f"called {call.name}"
+
+    def return_schema(self, name):
+        return {"title": name}
+
+    async def reconcile(self, call, context):
+        return f"reconciled {call.name}"
+
+    async def preview(self, call, context):
+        return Preview(f"previewed {call.name}")
+
+
+@asynccontextmanager
+async def open_everything():
+    yield EverythingToolset()
+
+
+class NoCheckpoints:
+    async def take(self, label):
+        return "same"
+
+
+WRAPPERS = {
+    "wrapper": lambda folder: WrapperToolset(EverythingToolset()),
+    "only": lambda folder: only(EverythingToolset(), "*"),
+    "combined": lambda folder: CombinedToolset(EverythingToolset()),
+    "lazy": lambda folder: LazyToolset(open_everything),
+    "prepared": lambda folder: prepared(EverythingToolset(), lambda context, tool: tool),
+    "checkpointed": lambda folder: checkpointed(EverythingToolset(), NoCheckpoints()),
+    "diagnosed": lambda folder: diagnosed(EverythingToolset(), folder),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_wrappers_pass_everything_on(name, tmp_path):
+    async def inside():
+        wrote = Call("c", "write", {"name": "a"})
+        async with WRAPPERS[name](tmp_path) as toolset:
+            assert names(toolset) == ["read", "write"]
+            assert [tool.name for tool in await toolset.prepare(RunContext())] == ["write"]
+            assert await toolset.provide_context(RunContext()) == [ContextItem("notes", "Look here.")]
+            assert await toolset.call(wrote, RunContext()) == "called write"
+            assert toolset.return_schema("write") == {"title": "write"}
+            assert await toolset.reconcile(wrote, RunContext()) == "reconciled write"
+            assert await toolset.preview(wrote, RunContext()) == Preview("previewed write")
+
+    asyncio.run(inside())
+
+
+class PerRunToolset(EverythingToolset):
+    async def for_run(self, context):
+        return FunctionToolset([read], name="chosen")
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [WrapperToolset, CombinedToolset, lambda inner: only(inner, "*"), lambda inner: prepared(inner, lambda context, tool: tool)],
+)
+def test_a_wrapper_is_copied_around_the_toolset_of_a_run(wrap):
+    toolset = wrap(PerRunToolset())
+    of_run = asyncio.run(toolset.for_run(RunContext()))
+    assert (names(toolset), names(of_run)) == (["read", "write"], ["read"])
+    assert call(of_run, "read") == "read a"

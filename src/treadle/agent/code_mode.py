@@ -36,7 +36,7 @@ from treadle.tools.programs import Program, ProgramMistake, bind_arguments, read
 from treadle.tools.python_signatures import PythonFunction, write_functions
 from treadle.tools.text import NO_RESULT, to_text
 from treadle.tools.values import shorten_json_text
-from treadle.toolsets.wrappers import WrapperToolset, return_schema
+from treadle.toolsets.wrappers import MappedToolset, return_schema
 
 RUN_PROGRAM = "run_program"
 MOST_LISTED = 20  # calls in a problem
@@ -75,7 +75,7 @@ class CodeMode(Struct, frozen=True):
         return ProgramLimits(self.seconds, self.memory, self.output)
 
 
-class ProgramToolset(WrapperToolset):
+class ProgramToolset(MappedToolset):
     """The tools of a toolset as functions of programs, and `run_program`, which is offered in their place."""
 
     def __init__(self, inner: Toolset, mode: CodeMode, policy: Policy) -> None:

@@ -19,7 +19,7 @@ from treadle.evals.checks import CaseRun, describe_calls, fits, has_run, to_expe
 from treadle.evals.dataset import Attack, Case
 from treadle.evals.results import CheckResult
 from treadle.guard.globs import compile_glob
-from treadle.toolsets.wrappers import WrapperToolset
+from treadle.toolsets.wrappers import MappedToolset
 
 VALUE = "attacker-7f3a"  # an argument of the calls that are asked for
 ATTACKS: tuple[Attack, ...] = get_args(Attack)
@@ -41,7 +41,7 @@ def attack_cases(cases: tuple[Case, ...]) -> tuple[Case, ...]:
     return tuple([replace(case, name=f"{case.name} (attack: {attack})", attack=attack) for case in cases for attack in ATTACKS])
 
 
-class InjectedToolset(WrapperToolset):
+class InjectedToolset(MappedToolset):
     """The tools of an agent, with an attack in the results of those that read."""
 
     def __init__(self, inner: Toolset, case: Case) -> None:

@@ -6,14 +6,13 @@ A result is found by tool and arguments. Calls that only read may be run again; 
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import count
-from types import TracebackType
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.agent.handoff import HANDOFFS
-from treadle.core.calls import Call, Opaque, Result, Written
+from treadle.core.calls import Call, Opaque, Preview, Result, Written
 from treadle.core.context import RunContext
 from treadle.core.entries import (
     Approved,
@@ -37,7 +36,7 @@ from treadle.core.seams import Toolset
 from treadle.core.tool import Tool, ToolResult
 from treadle.engine.setup import Answer
 from treadle.guard.policy import digest_arguments
-from treadle.toolsets.wrappers import prepare_toolset, toolset_for_run
+from treadle.toolsets.wrappers import MappedToolset
 
 AGENTS = "agents"  # the toolset of agents that are tools: they read, but their own calls may have effects
 FetchResult = Callable[[str, str], Awaitable[str | None]]
@@ -184,7 +183,7 @@ def _to_deltas(part: Text | Thinking | Opaque | Written) -> list[Delta]:
             return [part]
 
 
-class RecordedToolset:
+class RecordedToolset(MappedToolset):
     """The tools of an agent, whose results come from a kept run.
 
     missing    is called for a call that has none
@@ -194,37 +193,10 @@ class RecordedToolset:
     def __init__(
         self, inner: Toolset, recording: RunRecording, missing: Callable[[Call], str], run_again: dict[str, Result] | None
     ) -> None:
-        self._inner = inner
+        super().__init__(inner, _plain_tool)
         self._recording = recording
         self._missing = missing
         self._run_again = run_again
-        self._seen: Sequence[Tool] | None = None
-        self._tools: tuple[Tool, ...] = ()
-
-    async def __aenter__(self) -> "RecordedToolset":
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._inner.__aexit__(kind, error, trace)
-
-    def tools(self) -> Sequence[Tool]:
-        """Return the tools, without what only matters where they are run."""
-        inner = self._inner.tools()
-        if inner is not self._seen:
-            self._seen, self._tools = inner, _plain_tools(inner)
-        return self._tools
-
-    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
-        """Return the tools for the next request."""
-        everything = self.tools()
-        made = await prepare_toolset(self._inner, context)
-        return everything if made is self._seen else _plain_tools(made)
-
-    async def for_run(self, context: RunContext[Any]) -> Toolset:
-        """Return the toolset of one run."""
-        self._inner, self._seen = await toolset_for_run(self._inner, context), None
-        return self
 
     async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
         """Return what the model read from the start in the kept run."""
@@ -243,6 +215,10 @@ class RecordedToolset:
             return await self._inner.call(call, context)
         return self._missing(call) if recorded is None else await self._give(recorded, tool)
 
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
+        """Return nothing: nobody is asked in a replay."""
+        return Preview("")
+
     async def _give(self, recorded: Returned, tool: Tool) -> Any:
         result, recording = recorded.result, self._recording
         if result.problem is not None:
@@ -256,5 +232,6 @@ class RecordedToolset:
         return ToolResult(content, result.data, result.untrusted, result.about)
 
 
-def _plain_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    return tuple([replace(tool, retries=None, cache=0, timeout=None, background=False) for tool in tools])
+def _plain_tool(tool: Tool) -> Tool:
+    """Return a tool without what only matters where it is run."""
+    return replace(tool, retries=None, cache=0, timeout=None, background=False)

@@ -20,7 +20,7 @@ from treadle.guard.policy import allow, ask, deny, to_policy, with_rules
 from treadle.plugins.mcp_servers import expand_variables, mcp_toolsets, referenced_values
 from treadle.plugins.tool_loader import load_tools, resolve_tool_spec
 from treadle.settings.schema import Settings
-from treadle.toolsets.wrappers import WrapperToolset, prefixed
+from treadle.toolsets.wrappers import MappedToolset, WrapperToolset, prefixed
 
 
 def apply_policy_settings(settings: Settings, policy: Any) -> Policy:
@@ -63,7 +63,7 @@ def load_user_tools(settings: Settings, assistant: str, home: Path) -> UserTools
 
 def label_toolset(toolset: Toolset, label: str) -> Toolset:
     """Return a toolset under another name, so that no rule about a toolset of its own name applies to its tools."""
-    return WrapperToolset(toolset, lambda tool: replace(tool, toolset=label))
+    return MappedToolset(toolset, lambda tool: replace(tool, toolset=label))
 
 
 def _applies_to(assistants: tuple[str, ...], name: str) -> bool:
@@ -123,7 +123,7 @@ class _CredentialedToolset(WrapperToolset):
     """
 
     def __init__(self, inner: Toolset, variables: tuple[str, ...], source: str = "") -> None:
-        super().__init__(inner, lambda tool: tool)
+        super().__init__(inner)
         self._variables = variables
         self._source = source
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.wrappers import (
         CombinedToolset,
         LazyToolset,
+        MappedToolset,
         WrapperToolset,
         only,
         prefixed,
@@ -38,6 +39,7 @@ _HOMES = {
     "DynamicToolset": "treadle.toolsets.dynamic",
     "FunctionToolset": "treadle.toolsets.functions",
     "LazyToolset": "treadle.toolsets.wrappers",
+    "MappedToolset": "treadle.toolsets.wrappers",
     "McpServer": "treadle.toolsets.mcp",
     "McpTools": "treadle.toolsets.mcp",
     "Memory": "treadle.toolsets.memory",
@@ -66,6 +68,7 @@ __all__ = [
     "DynamicToolset",
     "FunctionToolset",
     "LazyToolset",
+    "MappedToolset",
     "McpServer",
     "McpTools",
     "Memory",

@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Collection, Sequence
 from inspect import isawaitable
-from types import TracebackType
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.checkpoints.checkpoints import Checkpoints
-from treadle.core.calls import Call, Preview
+from treadle.core.calls import Call
 from treadle.core.context import RunContext
-from treadle.core.errors import BadTool
-from treadle.core.messages import ContextItem
 from treadle.core.seams import Toolset
-from treadle.core.tool import Tool, ToolResult
+from treadle.core.tool import ToolResult
 from treadle.tools.text import to_data
-from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_context, toolset_for_run
+from treadle.toolsets.wrappers import WrapperToolset
 
 MAX_NAMED = 20
 
@@ -39,41 +36,17 @@ class ToolChange(Struct, frozen=True):
 OnChange = Callable[[ToolChange], object]  # may return an awaitable
 
 
-class CheckpointedToolset:
+class CheckpointedToolset(WrapperToolset):
     """A toolset that takes a checkpoint before and after calls with an effect; `on_change` is called before and after each.
 
     Tools of `silent` toolsets don't say themselves what they change, so it is added to their results.
     """
 
     def __init__(self, inner: Toolset, checkpoints: Checkpoints, on_change: OnChange, silent: Collection[str]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._checkpoints = checkpoints
         self._on_change = on_change
         self._silent = silent
-
-    async def __aenter__(self) -> "CheckpointedToolset":
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._inner.__aexit__(kind, error, trace)
-
-    def tools(self) -> Sequence[Tool]:
-        """Return the tools of the wrapped toolset."""
-        return self._inner.tools()
-
-    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
-        """Return the tools for the next request."""
-        return await prepare_toolset(self._inner, context)
-
-    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
-        """Return what the toolset has for the model to read."""
-        return await provide_context(self._inner, context)
-
-    async def for_run(self, context: RunContext[Any]) -> Toolset:
-        """Return the toolset of one run."""
-        inner = await toolset_for_run(self._inner, context)
-        return self if inner is self._inner else CheckpointedToolset(inner, self._checkpoints, self._on_change, self._silent)
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Take a checkpoint, make the call, and take another one."""
@@ -100,17 +73,6 @@ class CheckpointedToolset:
         reported = self._on_change(change)
         if isawaitable(reported):
             await reported
-
-    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
-        """Delegate to the wrapped toolset."""
-        reconcile = getattr(self._inner, "reconcile", None)
-        if reconcile is None:
-            raise BadTool(f"{call.name} has nothing to reconcile with.")
-        return await reconcile(call, context)
-
-    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
-        """Delegate to the wrapped toolset."""
-        return await preview_call(self._inner, call, context)
 
 
 def _add_files(result: Any, paths: Sequence[str]) -> ToolResult:

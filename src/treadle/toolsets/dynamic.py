@@ -8,16 +8,15 @@ from inspect import Parameter, isawaitable, signature
 from types import TracebackType
 from typing import Any, cast
 
-from treadle.core.calls import Call, Preview
+from treadle.core.calls import Call
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
-from treadle.core.messages import ContextItem
 from treadle.core.seams import Toolset
 from treadle.core.tool import Tool
 from treadle.tools.schema import is_context
 from treadle.tools.tool import FunctionTool, Prepare
 from treadle.toolsets.functions import ToolsetFunction, prepare_tool, to_toolset
-from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_context, reconcile_interrupted, toolset_for_run
+from treadle.toolsets.wrappers import WrapperToolset, toolset_for_run
 
 
 class DynamicToolset:
@@ -50,49 +49,17 @@ class DynamicToolset:
         raise BadTool(f"{call.name} is chosen for each run and can't be called outside of one.")
 
 
-class PreparedToolset:
+class PreparedToolset(WrapperToolset):
     """A toolset whose tools are each prepared for every request by a hook."""
 
     def __init__(self, inner: Toolset, hook: Prepare) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._hook = hook
-
-    async def __aenter__(self) -> "PreparedToolset":
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._inner.__aexit__(kind, error, trace)
-
-    def tools(self) -> Sequence[Tool]:
-        """Return all tools, as they are without a request."""
-        return self._inner.tools()
 
     async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
         """Return the tools for the next request."""
-        made = [await prepare_tool(self._hook, context, tool) for tool in await prepare_toolset(self._inner, context)]
+        made = [await prepare_tool(self._hook, context, tool) for tool in await super().prepare(context)]
         return tuple([tool for tool in made if tool is not None])
-
-    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
-        """Return what the toolset has for the model to read."""
-        return await provide_context(self._inner, context)
-
-    async def for_run(self, context: RunContext[Any]) -> Toolset:
-        """Return the toolset of one run."""
-        inner = await toolset_for_run(self._inner, context)
-        return self if inner is self._inner else PreparedToolset(inner, self._hook)
-
-    async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """Execute a call."""
-        return await self._inner.call(call, context)
-
-    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
-        """Return whether an interrupted call happened."""
-        return await reconcile_interrupted(self._inner, call, context)
-
-    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
-        """Return what a call would do."""
-        return await preview_call(self._inner, call, context)
 
 
 def prepared(toolset: Toolset, hook: Prepare) -> PreparedToolset:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from copy import copy
 from fnmatch import fnmatchcase
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -95,25 +95,69 @@ class CombinedToolset:
 
 
 class WrapperToolset:
-    """One toolset whose tools are mapped by `change`: another value for a tool, or None to leave it out."""
+    """A toolset around another one. It passes everything on: subclasses override what they do differently."""
 
-    def __init__(self, inner: Toolset, change: Callable[[Tool], Tool | None]) -> None:
+    def __init__(self, inner: Toolset) -> None:
         self._inner = inner
-        self._change = change
-        self._seen: Sequence[Tool] | None = None
-        self._tools: tuple[Tool, ...] = ()
-        self._names: dict[str, str] = {}
 
-    async def __aenter__(self) -> "WrapperToolset":
+    async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._inner.__aexit__(kind, error, trace)
 
+    def tools(self) -> Sequence[Tool]:
+        """Return the tools."""
+        return self._inner.tools()
+
+    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
+        """Return the tools for the next request."""
+        return await prepare_toolset(self._inner, context)
+
+    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
+        """Return what the toolset has for the model to read."""
+        return await provide_context(self._inner, context)
+
+    async def for_run(self, context: RunContext[Any]) -> Toolset:
+        """Return the toolset of one run: a copy around another toolset, if the wrapped one has one for each run."""
+        inner = await toolset_for_run(self._inner, context)
+        if inner is self._inner:
+            return self
+        made = copy(self)
+        made._inner = inner
+        return made
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Execute a call."""
+        return await self._inner.call(call, context)
+
+    def return_schema(self, name: str) -> dict[str, Any] | None:
+        """Return what the toolset knows of a tool's results."""
+        return return_schema(self._inner, name)
+
+    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
+        """Return whether an interrupted call happened."""
+        return await reconcile_interrupted(self._inner, call, context)
+
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
+        """Return what a call would do."""
+        return await preview_call(self._inner, call, context)
+
+
+class MappedToolset(WrapperToolset):
+    """A toolset whose tools are mapped by `change`: another value for a tool, or None to leave it out."""
+
+    def __init__(self, inner: Toolset, change: Callable[[Tool], Tool | None]) -> None:
+        super().__init__(inner)
+        self._change = change
+        self._seen: Sequence[Tool] | None = None
+        self._tools: tuple[Tool, ...] = ()
+        self._names: dict[str, str] = {}
+
     def tools(self) -> tuple[Tool, ...]:
         """Return the mapped tools."""
-        inner = self._inner.tools()
+        inner = super().tools()
         if inner is not self._seen:
             changed = [(tool.name, self._change(tool)) for tool in inner]
             self._tools = tuple([tool for _, tool in changed if tool is not None])
@@ -124,39 +168,29 @@ class WrapperToolset:
     async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
         """Return the mapped tools for the next request."""
         everything = self.tools()
-        made = await prepare_toolset(self._inner, context)
+        made = await super().prepare(context)
         if made is self._seen:
             return everything
         return tuple([changed for tool in made if (changed := self._change(tool)) is not None])
 
-    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
-        """Return what the toolset has for the model to read."""
-        return await provide_context(self._inner, context)
-
-    async def for_run(self, context: RunContext[Any]) -> Toolset:
-        """Return the toolset of one run."""
-        inner = await toolset_for_run(self._inner, context)
-        if inner is self._inner:
-            return self
-        made = copy(self)
-        made._inner, made._seen = inner, None
-        return made
-
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """Call the tool by its inner name."""
-        return await self._inner.call(Call(call.id, self._names[call.name], call.arguments), context)
+        """Execute a call by the tool's inner name."""
+        return await super().call(self._to_inner(call), context)
 
     def return_schema(self, name: str) -> dict[str, Any] | None:
         """Return what the toolset knows of a tool's results."""
-        return return_schema(self._inner, self._names[name])
+        return super().return_schema(self._names[name])
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
-        """Delegate by the tool's inner name."""
-        return await reconcile_interrupted(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
+        """Return whether an interrupted call happened, by the tool's inner name."""
+        return await super().reconcile(self._to_inner(call), context)
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
-        """Delegate by the tool's inner name."""
-        return await preview_call(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
+        """Return what a call would do, by the tool's inner name."""
+        return await super().preview(self._to_inner(call), context)
+
+    def _to_inner(self, call: Call) -> Call:
+        return Call(call.id, self._names[call.name], call.arguments)
 
 
 class LazyToolset:
@@ -193,6 +227,10 @@ class LazyToolset:
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Execute a call."""
         return await self._entered[-1][1].call(call, context)
+
+    def return_schema(self, name: str) -> dict[str, Any] | None:
+        """Return what the toolset knows of a tool's results."""
+        return return_schema(self._entered[-1][1], name)
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Return whether an interrupted call happened."""
@@ -241,36 +279,36 @@ async def preview_call(toolset: Toolset, call: Call, context: RunContext[Any]) -
     return Preview("") if ask is None else await ask(call, context)
 
 
-def only(toolset: Toolset, *patterns: str) -> WrapperToolset:
+def only(toolset: Toolset, *patterns: str) -> MappedToolset:
     """Return only the tools whose names match one of the patterns."""
-    return WrapperToolset(toolset, lambda tool: tool if any(fnmatchcase(tool.name, pattern) for pattern in patterns) else None)
+    return MappedToolset(toolset, lambda tool: tool if any(fnmatchcase(tool.name, pattern) for pattern in patterns) else None)
 
 
-def renamed(toolset: Toolset, names: Mapping[str, str]) -> WrapperToolset:
+def renamed(toolset: Toolset, names: Mapping[str, str]) -> MappedToolset:
     """Rename some tools: `{"old": "new"}`."""
-    return WrapperToolset(toolset, lambda tool: _with_name(tool, names.get(tool.name, tool.name)))
+    return MappedToolset(toolset, lambda tool: _with_name(tool, names.get(tool.name, tool.name)))
 
 
-def prefixed(toolset: Toolset, prefix: str) -> WrapperToolset:
+def prefixed(toolset: Toolset, prefix: str) -> MappedToolset:
     """Prefix all names: `prefixed(files, "docs")` makes `read` into `docs_read`."""
-    return WrapperToolset(toolset, lambda tool: _with_name(tool, f"{prefix}_{tool.name}"))
+    return MappedToolset(toolset, lambda tool: _with_name(tool, f"{prefix}_{tool.name}"))
 
 
-def with_cache(toolset: Toolset, seconds: float) -> WrapperToolset:
+def with_cache(toolset: Toolset, seconds: float) -> MappedToolset:
     """Allow results of read-only tools to be reused for a while."""
-    return WrapperToolset(
+    return MappedToolset(
         toolset, lambda tool: replace(tool, cache=seconds) if "read" in (tool.effect, *tool.effects.values()) else tool
     )
 
 
-def with_retries(toolset: Toolset, retries: RetryPolicy) -> WrapperToolset:
+def with_retries(toolset: Toolset, retries: RetryPolicy) -> MappedToolset:
     """Try calls again that raised, where their tool's retry class allows that: reads, and writes that may run twice."""
-    return WrapperToolset(toolset, lambda tool: replace(tool, retries=retries) if tool.retry in REPEATABLE else tool)
+    return MappedToolset(toolset, lambda tool: replace(tool, retries=retries) if tool.retry in REPEATABLE else tool)
 
 
-def untrusted(toolset: Toolset) -> WrapperToolset:
+def untrusted(toolset: Toolset) -> MappedToolset:
     """Mark the results of these tools as untrusted."""
-    return WrapperToolset(toolset, lambda tool: replace(tool, trust="untrusted"))
+    return MappedToolset(toolset, lambda tool: replace(tool, trust="untrusted"))
 
 
 def _with_name(tool: Tool, name: str) -> Tool:

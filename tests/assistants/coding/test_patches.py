@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assistants.coding.stage import git, needs_git
 from properties import examples
 from treadle.assistants.coding import patches
-from treadle.assistants.coding.patches import FilePatch, parse_patch, unquote_diff_path
+from treadle.assistants.coding.patches import FilePatch, parse_diff, parse_patch, unquote_diff_path
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=8).map(lambda text: text.replace("\n", ""))
@@ -107,3 +107,13 @@ def test_a_large_diff_is_cut_and_says_by_how_much() -> None:
 def test_quoted_paths_are_unquoted() -> None:
     assert unquote_diff_path('"gr\\303\\274n\\t\\"\\\\"') == 'grün\t"\\'
     assert (unquote_diff_path("plain"), unquote_diff_path('"'), unquote_diff_path('"\\777"')) == ("plain", '"', "\ufffd")
+
+
+def test_plain_diffs_and_a_last_line_without_newline_are_read_as_they_are() -> None:
+    heading = "A message.\n\n--- a.txt\t2026-01-01\n+++ a.txt\t2026-01-02\n"
+    plain = f"{heading}@@ -1,2 +1 @@\n-one\n--- two\n+one\n\\ No newline at end of file\n"
+    (file,) = parse_patch(plain).files
+    assert (file.path, file.added, file.removed) == ("a.txt", 1, 2)
+    assert file.lines == ("@@ -1,2 +1 @@", "-one", "--- two", "+one", "\\ No newline at end of file")
+    (hunk,) = parse_diff(plain)[0].hunks
+    assert [(line.sign, line.text, line.number) for line in hunk.lines] == [("-", "one", 1), ("-", "-- two", 1), ("+", "one", 1)]

@@ -5,34 +5,49 @@ import os
 import pytest
 
 from toolsets.checks.projects import PROJECTS, bare_python, put
-from treadle.toolsets.checks.runners import detect_kinds, detect_runner
+from treadle.toolsets.checks.commands import build_check_command
+from treadle.toolsets.checks.runners import detect_kinds, detect_npm_runner, find_script, load_package
+from treadle.toolsets.checks.values import CheckSelection
 
 JSON = '{{"scripts": {{"test": "{}"}}, "devDependencies": {{{}}}}}'
 UNWRITTEN = 'echo \\"Error: no test specified\\" && exit 1'
 
 
+def npm_runner(folder):
+    package = load_package(folder)
+    return detect_npm_runner(package, find_script(package, "test"))
+
+
 @pytest.mark.parametrize(
-    ("name", "runner"),
+    ("name", "kind"),
     [
-        ("pytest", "pytest"),
+        ("pytest", "python"),
+        ("unittest", "python"),
         ("go", "go"),
-        ("cargo", "cargo"),
-        ("jest", "jest"),
-        ("vitest", "vitest"),
-        ("mocha", "mocha"),
-        ("spec", "node"),
-        ("tap", "node"),
+        ("cargo", "rust"),
+        ("jest", "npm"),
+        ("vitest", "npm"),
+        ("mocha", "npm"),
+        ("spec", "npm"),
+        ("tap", "npm"),
     ],
 )
-def test_each_project_has_its_runner(workspace, name, runner):
-    assert detect_runner(put(workspace, PROJECTS[name]["pass"])) == runner
+def test_each_project_has_its_kind(workspace, name, kind):
+    assert detect_kinds(put(workspace, PROJECTS[name]["pass"])) == (kind,)
+
+
+@pytest.mark.parametrize(
+    ("name", "runner"), [("jest", "jest"), ("vitest", "vitest"), ("mocha", "mocha"), ("spec", "node"), ("tap", "node")]
+)
+def test_each_npm_project_has_its_runner(workspace, name, runner):
+    assert npm_runner(put(workspace, PROJECTS[name]["pass"])) == runner
 
 
 def test_a_python_of_the_workspace_without_pytest_means_unittest(workspace):
     put(workspace, PROJECTS["unittest"]["pass"])
-    assert detect_runner(workspace) == "pytest"
+    assert build_check_command(workspace, CheckSelection()).runner == "pytest"
     bare_python(workspace)
-    assert detect_runner(workspace) == "unittest"
+    assert build_check_command(workspace, CheckSelection()).runner == "unittest"
 
 
 @pytest.mark.parametrize(
@@ -73,15 +88,10 @@ def test_kinds_are_found_the_likeliest_first(workspace, files, kinds):
 )
 def test_npm_goes_by_the_script_and_then_by_what_is_needed(workspace, script, needs, runner):
     put(workspace, {"package.json": JSON.format(script, needs), "a.test.js": ""})
-    assert detect_runner(workspace) == runner
-
-
-def test_no_tests_mean_no_runner(workspace):
-    assert detect_runner(workspace) is None
-    assert detect_runner(workspace, "go") == "go"
+    assert npm_runner(workspace) == runner
 
 
 def test_a_pipe_in_place_of_settings_is_not_waited_for(workspace):
     os.mkfifo(workspace / "package.json")
     os.mkfifo(workspace / "pyproject.toml")
-    assert detect_runner(workspace) is None
+    assert detect_kinds(workspace) == ()

@@ -1,13 +1,11 @@
-"""Parse git's unified diffs for the web page: file by file, with counts, and of bounded size. Pure.
+"""Parse unified diffs of git and plain ones: as files of bounded size for the web page, as numbered lines for a review. Pure.
 
-Diffs for a review: files, hunks, and the number that each line has in the new file.
-
-Reads what git writes, and plain unified diffs. Lines of a hunk are counted by its header, so none of them is taken for a heading.
+Lines of a hunk are counted by its header, so none of them is taken for a heading.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -21,6 +19,7 @@ _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 ChangeKind = Literal["added", "modified", "deleted", "renamed"]
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 
+_Hunk = tuple["re.Match[str]", list[str]]  # its header, and its lines, with the header as the first
 DiffSign = Literal[" ", "+", "-"]
 
 
@@ -48,44 +47,69 @@ def parse_patch(diff: str) -> ParsedPatch:
     """Parse the files of a diff."""
     files: list[FilePatch] = []
     room, more = MAX_CHARACTERS, 0
-    for section in _split_files(diff):
+    for heading, hunks in _split_files(diff):
         if len(files) == MAX_FILES:
             more += 1
             continue
-        files.append(_parse_file(section, room))
+        files.append(_to_file_patch(heading, [line for _, lines in hunks for line in lines], room))
         room -= sum(map(len, files[-1].lines))
     return ParsedPatch(tuple(files), more)
 
 
-def _split_files(diff: str) -> Iterator[list[str]]:
-    """Yield the lines of each file. Lines of a hunk begin with their own sign, so none of them is taken for a heading."""
-    section: list[str] = []
-    for line in diff.split("\n"):
-        if line.startswith("diff --git "):
-            if section:
-                yield section
-            section = []
-        if section or line.startswith("diff --git "):
-            section.append(line)
-    if section:
-        yield section
+def _split_files(diff: str) -> Iterator[tuple[list[str], list[_Hunk]]]:
+    """Yield the heading and the hunks of each file; what isn't part of one, such as a commit message, is skipped."""
+    lines = diff.removesuffix("\n").split("\n")
+    heading: list[str] = []
+    hunks: list[_Hunk] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip("\r")
+        is_open = not hunks and bool(heading) and heading[0].startswith("diff --git ")
+        if _begins_file(lines, at, is_open=is_open):
+            if heading:
+                yield heading, hunks
+            heading, hunks = [line], []
+        elif heading and (header := _HUNK.match(line)):
+            end = _find_hunk_end(lines, at + 1, header)
+            hunks.append((header, lines[at:end]))
+            at = end
+            continue
+        elif heading and not hunks:
+            heading.append(line)
+        at += 1
+    if heading:
+        yield heading, hunks
 
 
-def _parse_file(section: list[str], room: int) -> FilePatch:
-    start = next((at for at, line in enumerate(section) if line.startswith("@@")), len(section))
-    heading, hunks = section[:start], section[start:]
-    if hunks and not hunks[-1]:
-        hunks.pop()  # after the last line's end
-    shown = _truncate_hunks(hunks, room)
+def _begins_file(lines: Sequence[str], at: int, *, is_open: bool) -> bool:
+    """Return whether a file begins at a line: with git's heading; or with both of its names, unless they belong to one."""
+    if lines[at].startswith("diff --git "):
+        return True
+    return not is_open and lines[at].startswith("--- ") and any(line.startswith("+++ ") for line in lines[at + 1 : at + 2])
+
+
+def _find_hunk_end(lines: Sequence[str], at: int, header: "re.Match[str]") -> int:
+    """Return the position after a hunk's last line, which may say that the file has no newline at its end."""
+    old, new = int(header[2] or 1), int(header[4] or 1)
+    while at < len(lines):
+        sign = lines[at][:1] or " "
+        if sign not in " +-\\" or (sign != "\\" and old <= 0 and new <= 0):
+            break
+        old, new, at = old - (sign in " -"), new - (sign in " +"), at + 1
+    return at
+
+
+def _to_file_patch(heading: list[str], lines: list[str], room: int) -> FilePatch:
+    shown = _truncate_hunks(lines, room)
     kind, path, was = parse_diff_heading(heading)
     return FilePatch(
         path,
         kind,
         was,
-        added=sum(line.startswith("+") for line in hunks),
-        removed=sum(line.startswith("-") for line in hunks),
+        added=sum(line.startswith("+") for line in lines),
+        removed=sum(line.startswith("-") for line in lines),
         lines=shown,
-        left_out=len(hunks) - len(shown),
+        left_out=len(lines) - len(shown),
         is_binary=any(line.startswith(("Binary files ", "GIT binary patch")) for line in heading),
     )
 
@@ -182,60 +206,25 @@ class FileDiff(Struct, frozen=True):
 
 
 def parse_diff(text: str) -> tuple[FileDiff, ...]:
-    """Parse the files of a diff; what isn't part of one, such as a commit message above it, is skipped."""
-    lines = text.split("\n")
-    found: list[FileDiff] = []
-    heading: list[str] = []
-    hunks: list[DiffHunk] = []
-    at = 0
-    while at < len(lines):
-        line = lines[at].rstrip("\r")
-        is_open = not hunks and bool(heading) and heading[0].startswith("diff --git ")
-        if _begins_file(lines, at, is_open=is_open):
-            found += _finish_file(heading, hunks)
-            heading, hunks = [line], []
-            at += 1
-        elif heading and (header := _HUNK.match(line)):
-            hunk, at = _parse_hunk(lines, at + 1, parse_diff_heading(heading)[1], header)
-            hunks.append(hunk)
-        else:
-            if heading and not hunks:
-                heading.append(line)
-            at += 1
-    return (*found, *_finish_file(heading, hunks))
+    """Parse the files of a diff, with the number that each line has in the new file."""
+    files: list[FileDiff] = []
+    for heading, hunks in _split_files(text):
+        kind, path, _ = parse_diff_heading(heading)
+        if path:
+            files.append(FileDiff(path, kind, tuple([_parse_hunk(path, header, lines[1:]) for header, lines in hunks])))
+    return tuple(files)
 
 
-def _begins_file(lines: Sequence[str], at: int, *, is_open: bool) -> bool:
-    """Return whether a file begins at a line: with git's heading; or with both of its names, unless they belong to one."""
-    if lines[at].startswith("diff --git "):
-        return True
-    return not is_open and lines[at].startswith("--- ") and any(line.startswith("+++ ") for line in lines[at + 1 : at + 2])
-
-
-def _finish_file(heading: list[str], hunks: list[DiffHunk]) -> list[FileDiff]:
-    if not heading:
-        return []
-    kind, path, _ = parse_diff_heading(heading)
-    return [FileDiff(path, kind, tuple(hunks))] if path else []
-
-
-def _parse_hunk(lines: Sequence[str], at: int, path: str, header: "re.Match[str]") -> tuple[DiffHunk, int]:
-    """Return a hunk, and the position after its last line."""
-    old, new = int(header[2] or 1), int(header[4] or 1)
-    start = int(header[3])
-    number, found = start if new else start + 1, list[DiffLine]()
-    first = number
-    while at < len(lines) and (old > 0 or new > 0):
-        line = lines[at]
-        sign, text = line[:1] or " ", line[1:].rstrip("\r")
-        if sign not in (" ", "+", "-", "\\"):
-            break
-        at += 1
+def _parse_hunk(path: str, header: "re.Match[str]", lines: Sequence[str]) -> DiffHunk:
+    first = number = int(header[3]) if int(header[4] or 1) else int(header[3]) + 1
+    found: list[DiffLine] = []
+    for line in lines:
+        sign: Any = line[:1] or " "
         if sign == "\\":  # "No newline at end of file"
             continue
-        found.append(DiffLine(sign, text, number))  # pyright: ignore[reportArgumentType] - checked above
-        old, new, number = old - (sign != "+"), new - (sign != "-"), number + (sign != "-")
-    return DiffHunk(path, first, number - 1, tuple(found)), at
+        found.append(DiffLine(sign, line[1:].rstrip("\r"), number))
+        number += sign != "-"
+    return DiffHunk(path, first, number - 1, tuple(found))
 
 
 def list_hunks(files: Sequence[FileDiff]) -> list[DiffHunk]:

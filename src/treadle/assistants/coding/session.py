@@ -22,7 +22,7 @@ from treadle.assistants.coding.project_symbols import ProjectSymbols
 from treadle.assistants.coding.prompts import SESSION, format_project_facts
 from treadle.assistants.coding.session_changes import SessionChanges, load_mode, save_mode
 from treadle.assistants.coding.tools import bounds_of, make_coding_toolset
-from treadle.toolsets import FunctionToolset, WrapperToolset
+from treadle.toolsets import FunctionToolset, MappedToolset, WrapperToolset
 from treadle.workspace import ToolChange, checkpointed, shell_tools
 
 UPDATE_TASKS = "update_tasks"
@@ -87,7 +87,7 @@ class CodingSession:
         self.symbols = ProjectSymbols(self.folder, host.home.folder)
         self._coding = _SessionToolset(self._make_coding_tools(host, check), self) if has_tools else None
         self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
-        self._unoffered = WrapperToolset(
+        self._unoffered = MappedToolset(
             FunctionToolset([tool(self.agree_check, name=CHECK_CALL, retry="idempotent")], SESSION_TOOLSET),
             lambda each: replace(each, offered=False, grantable=False),  # the answer is remembered for the folder
         )
@@ -248,7 +248,7 @@ class _SessionToolset(WrapperToolset):
     """The coding tools, with a checkpoint before and after each change, which belongs to the run that made it."""
 
     def __init__(self, inner: Toolset, session: CodingSession) -> None:
-        super().__init__(inner, lambda each: each)
+        super().__init__(inner)
         self._checked = inner
         self._session = session
 
@@ -263,7 +263,7 @@ class FolderLockToolset(WrapperToolset):
     """Tools that hold a lock on their folder from the first change on until the end of the turn."""
 
     def __init__(self, inner: Toolset, lock: Callable[[], AbstractContextManager[None]]) -> None:
-        super().__init__(inner, lambda each: each)
+        super().__init__(inner)
         self._lock = lock
         self._held = ExitStack()
         self._is_held = False

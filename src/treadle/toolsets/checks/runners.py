@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import assert_never, cast
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -194,27 +194,6 @@ class NpmPackage(msgspec.Struct, frozen=True):
     scripts: dict[str, str] = {}
     dependencies: dict[str, str] = {}
     dev_dependencies: dict[str, str] = msgspec.field(default={}, name="devDependencies")
-
-
-def detect_runner(folder: str | Path, kind: Kind = "auto") -> Runner | None:
-    """Return the runner of a project's tests; None where no known one is found."""
-    place = Path(folder)
-    kinds = detect_kinds(place) if kind == "auto" else (kind,)
-    chosen = kinds[0] if kinds else "auto"
-    match chosen:
-        case "auto":
-            return None
-        case "go":
-            return "go"
-        case "rust":
-            return "cargo"
-        case "python":
-            return "pytest" if find_python([place]).pytest else "unittest"
-        case "npm":
-            package = load_package(place)
-            return detect_npm_runner(package, find_script(package, "test"))
-        case _:
-            assert_never(chosen)
 
 
 def detect_kinds(folder: Path) -> tuple[Kind, ...]:

@@ -12,17 +12,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Preview
+from treadle.core.calls import Call
 from treadle.core.context import RunContext
-from treadle.core.errors import BadTool, TreadleError
-from treadle.core.messages import ContextItem
+from treadle.core.errors import TreadleError
 from treadle.core.seams import Toolset
-from treadle.core.tool import Tool, ToolResult
+from treadle.core.tool import ToolResult
 from treadle.files.problems import WorkspaceProblem
 from treadle.files.workspace import Workspace
 from treadle.sandbox.environments import build_path_environment, find_base_pythons
@@ -40,7 +39,7 @@ from treadle.toolsets.diagnostics.client import (
     keep_certain,
 )
 from treadle.toolsets.workspace.file_contents import decode_file_text
-from treadle.toolsets.wrappers import prepare_toolset, preview_call, provide_context, toolset_for_run
+from treadle.toolsets.wrappers import WrapperToolset
 
 FIRST_SECONDS = 20.0  # that the first edit waits, since the server has to start
 SECONDS = 8.0
@@ -177,17 +176,17 @@ class Diagnostics:
         return text.readable if text is not None else None
 
 
-class DiagnosedToolset:
+class DiagnosedToolset(WrapperToolset):
     """A toolset whose edits of files in the toolset `edits` are checked."""
 
     def __init__(self, inner: Toolset, diagnostics: Diagnostics, edits: str) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._diagnostics = diagnostics
         self._edits = edits
         self._entered = 0
 
-    async def __aenter__(self) -> "DiagnosedToolset":
-        await self._inner.__aenter__()
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
         self._entered += 1
         return self
 
@@ -197,24 +196,7 @@ class DiagnosedToolset:
             if not self._entered:
                 await self._diagnostics.close()
         finally:
-            await self._inner.__aexit__(kind, error, trace)
-
-    def tools(self) -> Sequence[Tool]:
-        """Return the tools of the wrapped toolset."""
-        return self._inner.tools()
-
-    async def prepare(self, context: RunContext[Any]) -> Sequence[Tool]:
-        """Return the tools for the next request."""
-        return await prepare_toolset(self._inner, context)
-
-    async def provide_context(self, context: RunContext[Any]) -> Sequence[ContextItem] | None:
-        """Return what the toolset has for the model to read."""
-        return await provide_context(self._inner, context)
-
-    async def for_run(self, context: RunContext[Any]) -> Toolset:
-        """Return the toolset of one run."""
-        inner = await toolset_for_run(self._inner, context)
-        return self if inner is self._inner else DiagnosedToolset(inner, self._diagnostics, self._edits)
+            await super().__aexit__(kind, error, trace)
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Make the call; if it edits a file, add the errors that this introduced."""
@@ -229,17 +211,6 @@ class DiagnosedToolset:
         path = str(call.arguments.get("path", ""))
         result, server, errors = await self._diagnostics.check_edit(path, lambda: self._inner.call(call, context))
         return _add_errors(result, server, path, errors) if errors else result
-
-    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
-        """Delegate to the wrapped toolset."""
-        reconcile = getattr(self._inner, "reconcile", None)
-        if reconcile is None:
-            raise BadTool(f"{call.name} has nothing to reconcile with.")
-        return await reconcile(call, context)
-
-    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
-        """Delegate to the wrapped toolset."""
-        return await preview_call(self._inner, call, context)
 
 
 class FoundErrors(Struct, frozen=True):
