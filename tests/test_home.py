@@ -40,7 +40,7 @@ def postgres():
 def test_a_home_can_be_in_postgresql_with_its_folder_where_it_was(tmp_path, postgres):
     home = open_home(tmp_path / "data", database=postgres)
     asyncio.run(Agent(Scripted("Fine.")).run("Well?", run_id="r", journal=home.services()))
-    assert [run.run_id for run in asyncio.run(home.journal.runs())] == ["r"]
+    assert [run.run_id for run in asyncio.run(home.journal.list_runs())] == ["r"]
     assert asyncio.run(open_stats(home).ask(StatsQuery())).total.spent.runs == 1
     assert home.folder == tmp_path / "data"
     assert not (tmp_path / "data" / "treadle.db").exists()

@@ -53,7 +53,7 @@ class Member:
         """What isn't over, as far as is known here: first what somebody has been silent about for too long."""
         free = [run for run in self._left if run not in self._flying]
         random.shuffle(free)
-        expired = [run for run in await self._home.leases.expired() if run in free]
+        expired = [run for run in await self._home.leases.list_expired() if run in free]
         return list(dict.fromkeys([*expired, *free]))
 
     async def _try(self, run: str) -> None:
@@ -118,7 +118,7 @@ def living(order: Order, tell: Tell) -> Life:
 async def _lived(order: Order, tell: Tell) -> Life:
     home = open_home(order.home, database=order.store)
     try:
-        await home.journal.runs(limit=1)  # connected, and all there is to import imported
+        await home.journal.list_runs()  # connected, and all there is to import imported
         tell()
         await Member(home, order).work()
         return Life(stopped="answered")

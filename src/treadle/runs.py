@@ -160,7 +160,7 @@ class Runs:
         """
         from treadle.stores.dead_letters import DeadLetters
 
-        return await DeadLetters(self._require_home().database).listed(queue)
+        return await DeadLetters(self._require_home().database).list_letters(queue)
 
     async def remove_dead_letter(self, run_id: str) -> bool:
         """Take a run off the list of dead letters; the run is kept. Return False where it isn't on it."""
@@ -281,4 +281,4 @@ class Runs:
         journal = journal_of(self._services)
         if not isinstance(journal, DatabaseJournal):
             raise SettingsError("This journal can't list its runs; those of a home can.")
-        return await journal.listed(JournalQuery(search, status, agent, None, limit, rating=rating or ""))
+        return await journal.list_runs(JournalQuery(search, status, agent, None, limit, rating=rating or ""))

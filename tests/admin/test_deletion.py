@@ -68,7 +68,7 @@ def test_no_file_of_the_home_and_no_later_backup_has_a_byte_of_it(home, tmp_path
             )
         before = bytes_of(home.folder)
         await Runs(home).delete("doomed", by="ann")
-        return before, await home.audit.verify(), [each.question for each in await sessions.listed("ann")]
+        return before, await home.audit.verify(), [each.question for each in await sessions.list_sessions("ann")]
 
     before, verified, left = asyncio.run(story())
     assert WORD.encode() in before

@@ -176,7 +176,7 @@ def test_requests_in_flight_count():
         slow.may.set()
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert sum(isinstance(each, AllowanceSpent) for each in results) == 17
-        assert (await budget.used()).tokens == 315
+        assert (await budget.usage()).tokens == 315
         with pytest.raises(AllowanceSpent):
             await ask()
 

@@ -120,7 +120,7 @@ def test_runs_for_workers_have_them(typed, settle):
     opened = json.loads(typed("show", run_id, "--entries").out.splitlines()[0])
     assert (opened["model"], opened["origin"]["model"]) == (DOWN, f"{DOWN}, {other}")
     order = run_spec_of(run_id, msgspec.convert(opened, Opened))
-    assert [model.name for model in WorkerModels().named(order).models] == [DOWN, other]  # what any worker asks
+    assert [model.name for model in WorkerModels().get_model(order).models] == [DOWN, other]  # what any worker asks
 
 
 def test_a_server_has_them(typed, settle, tmp_path):

@@ -59,9 +59,9 @@ def test_each_message_is_encoded_once():
 
     history = History([person_message("a")])
     for word in "bcd":
-        history.encoded("wire", encode)
+        history.encode("wire", encode)
         history = history.plus(person_message(word))
-    assert history.encoded("wire", encode) == b"a,b,c,d"
+    assert history.encode("wire", encode) == b"a,b,c,d"
     assert len(seen) == 4
 
 
@@ -69,15 +69,15 @@ def test_a_shorter_history_is_encoded_afresh():
     short = History([person_message("a")])
     long = short.plus(person_message("b"))
     encode = lambda message: message.parts[0].text.encode()  # noqa: E731
-    assert long.encoded("wire", encode) == b"a,b"
-    assert short.encoded("wire", encode) == b"a"
-    assert long.encoded("wire", encode) == b"a,b"
+    assert long.encode("wire", encode) == b"a,b"
+    assert short.encode("wire", encode) == b"a"
+    assert long.encode("wire", encode) == b"a,b"
 
 
 def test_a_message_that_encodes_to_nothing_leaves_no_comma():
     encode = lambda message: b"" if message.parts[0].text == "-" else message.parts[0].text.encode()  # noqa: E731
     assert (
-        History([person_message("-"), person_message("a"), person_message("-"), person_message("b")]).encoded("wire", encode)
+        History([person_message("-"), person_message("a"), person_message("-"), person_message("b")]).encode("wire", encode)
         == b"a,b"
     )
 
@@ -110,9 +110,9 @@ def test_each_message_is_retold_once():
 
     history = History([person_message("a")])
     for word in "bcd":
-        history.retold("loud", shout)
+        history.convert("loud", shout)
         history = history.plus(person_message(word))
-    assert [message.parts[0].text for message in history.retold("loud", shout)] == ["A", "B", "C", "D"]
+    assert [message.parts[0].text for message in history.convert("loud", shout)] == ["A", "B", "C", "D"]
     assert len(seen) == 4
 
 
@@ -120,21 +120,21 @@ def test_a_shorter_history_is_retold_afresh():
     short = History([person_message("a")])
     long = short.plus(person_message("b"))
     shout = lambda message: person_message(message.parts[0].text.upper())  # noqa: E731
-    assert len(long.retold("loud", shout)) == 2
-    assert [message.parts[0].text for message in short.retold("loud", shout)] == ["A"]
-    assert len(long.retold("loud", shout)) == 2
+    assert len(long.convert("loud", shout)) == 2
+    assert [message.parts[0].text for message in short.convert("loud", shout)] == ["A"]
+    assert len(long.convert("loud", shout)) == 2
 
 
 def test_a_history_in_which_no_message_differs_is_its_own_conversion():
     shout = lambda message: person_message(message.parts[0].text.upper())  # noqa: E731
     loud = History([person_message("A")])
-    assert loud.retold("loud", shout) is loud
+    assert loud.convert("loud", shout) is loud
     longer = loud.plus(person_message("B"))
-    assert longer.retold("loud", shout) is longer
-    assert loud.retold("loud", shout) is loud
+    assert longer.convert("loud", shout) is longer
+    assert loud.convert("loud", shout) is loud
     mixed = longer.plus(person_message("c"))
-    assert [message.parts[0].text for message in mixed.retold("loud", shout)] == ["A", "B", "C"]
-    assert [message.parts[0].text for message in mixed.plus(person_message("d")).retold("loud", shout)] == ["A", "B", "C", "D"]
+    assert [message.parts[0].text for message in mixed.convert("loud", shout)] == ["A", "B", "C"]
+    assert [message.parts[0].text for message in mixed.plus(person_message("d")).convert("loud", shout)] == ["A", "B", "C", "D"]
 
 
 def test_the_first_message():

@@ -43,5 +43,5 @@ def test_options_that_are_set_go_before_those_of_the_base():
 
 def test_a_model_that_thinks_gets_no_limit_that_its_thinking_would_use_up():
     options = Options(temperature=0, max_tokens=800, seed=1)
-    assert options.suited(Traits(reasons=True)) == Options(seed=1)
-    assert options.suited(Traits()) is options
+    assert options.for_model(Traits(reasons=True)) == Options(seed=1)
+    assert options.for_model(Traits()) is options

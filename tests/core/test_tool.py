@@ -71,5 +71,5 @@ def test_a_result_for_the_model_is_its_text_with_labels_for_images():
 
 def test_a_copy_may_be_described_otherwise():
     tool = Tool(ToolSpec("look", "Look.", {"type": "object"}))
-    assert tool.changed(description="Look here.").spec == ToolSpec("look", "Look here.", {"type": "object"})
-    assert tool.changed(parameters={}).spec == ToolSpec("look", "Look.", {})
+    assert tool.copy_with(description="Look here.").spec == ToolSpec("look", "Look here.", {"type": "object"})
+    assert tool.copy_with(parameters={}).spec == ToolSpec("look", "Look.", {})

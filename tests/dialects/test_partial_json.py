@@ -80,8 +80,8 @@ def _is_beginning(part: Any, whole: Any) -> bool:
 def test_a_text_that_was_cut_in_a_string_says_where(text, before, value, after):
     cut = find_cut_string(text)
     assert cut == CutString(before, value, after)
-    assert read_partial(cut.closed(" and more")) == read_partial(cut.begun(" and more"))
-    assert value + " and more" in str(read_partial(cut.closed(" and more"))) or "\n" in value
+    assert read_partial(cut.complete(" and more")) == read_partial(cut.begun(" and more"))
+    assert value + " and more" in str(read_partial(cut.complete(" and more"))) or "\n" in value
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"a', '{"a": 1', '{"a": 1}', "nothing", '["x" "y'])

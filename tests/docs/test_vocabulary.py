@@ -22,6 +22,8 @@ PROTOCOLS = {
     **dict.fromkeys(("ask_arguments", "chat_arguments", "delete_arguments", "demo_arguments", "run_arguments"), "their options"),
     **dict.fromkeys(("begin", "configure", "erase", "plan", "reply", "toolsets"), "assistants/*/session.py"),
 }
+WRAPPERS = ("checkpointed", "diagnosed", "prefixed", "prepared", "renamed", "untrusted")  # toolsets, said of the one inside
+VERBS = ("embed", "exceed", "feed", "heed", "proceed")
 DIALECT = r"\b(whoever|nobody|somebody|what came of|is told|are told)\b"
 PAGE_DIALECT = r"\b(whoever|nobody|somebody|anybody|everybody|what came of|what became of|mended)\b"
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if page.name not in ("seeds.md", "modules.md"))
@@ -71,6 +73,24 @@ def test_no_two_public_functions_share_a_name_unless_they_implement_one_protocol
     functions = public((ast.FunctionDef, ast.AsyncFunctionDef))
     assert {name: places for name, places in functions.items() if len(places) > 1 and name not in PROTOCOLS} == {}
     assert [name for name in PROTOCOLS if len(functions[name]) < 2] == []
+
+
+def test_functions_are_verbs():
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    owners = [
+        (name, node)
+        for name, tree in modules().items()
+        for node in (tree, *tree.body)
+        if isinstance(node, ast.Module | ast.ClassDef)
+    ]
+    functions = [
+        (name, each) for name, owner in owners for each in owner.body if isinstance(each, kinds) and not each.name.startswith("_")
+    ]
+    plain = [
+        (name, each.name) for name, each in functions if not any("property" in ast.unparse(mark) for mark in each.decorator_list)
+    ]
+    participles = [(name, each) for name, each in plain if re.fullmatch("[a-z]+ed", each) and each not in {*WRAPPERS, *VERBS}]
+    assert participles == []
 
 
 def test_docstrings_are_standard_english():

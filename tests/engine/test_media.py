@@ -143,7 +143,7 @@ from treadle.core.errors import ModelRefused
 from treadle.models.wires.openai import encode_message
 
 def show(request):
-    print(request.history.encoded("x", lambda message: encode_message(message, request.blobs)).decode())
+    print(request.history.encode("x", lambda message: encode_message(message, request.blobs)).decode())
     return ModelRefused("no") if {first} else "Grey."
 
 agent = Agent(Scripted(show), name="seer")

@@ -82,9 +82,9 @@ def test_every_way_to_choose_a_folder_refuses_what_is_never_a_workspace(named, t
         (lambda: options_from_args(Namespace(workspace=named)), SettingsError),
         (lambda: workspace_tools(real), SettingsError),
         (lambda: resolve_spec(SandboxSpec(real)), SandboxMissing),
-        (lambda: places.opened(named, is_local=True), WorkspaceNotAllowed),
+        (lambda: places.require_folder(named, is_local=True), WorkspaceNotAllowed),
     ):
         with pytest.raises(raised, match=NEVER):
             choose()
-    assert [each.path for each in places.listed()] == [str(tmp_path / "ann" / "shop")]
+    assert [each.path for each in places.list_workspaces()] == [str(tmp_path / "ann" / "shop")]
     assert places.missing() == [named]

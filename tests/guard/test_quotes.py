@@ -34,7 +34,7 @@ def test_it_isnt_what_the_person_said():
     assert message_size(ASKED) == len("Pay the bill.") + len(BILL.text)
     origins = Origins(lambda name: True)
     origins.heard(ASKED)
-    assert not origins.vouched("DE89370400440532013000")
+    assert not origins.is_vouched("DE89370400440532013000")
     assert [source.name for source in origins.loose] == ["bill.txt"]
     assert origins.elsewhere("bank")
 

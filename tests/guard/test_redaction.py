@@ -381,7 +381,7 @@ def test_a_redactor_can_learn_the_secrets_of_one_run_and_leaves_the_other_as_it_
 
 
 def test_two_redactors_mask_together_what_each_masks():
-    both = Redactor(["badge"], ["first-secret-value"]).combined(Redactor(["pass_phrase"], ["second-secret-value"]))
+    both = Redactor(["badge"], ["first-secret-value"]).combine(Redactor(["pass_phrase"], ["second-secret-value"]))
     assert both.value({"badge": "b-12345678", "pass_phrase": "p-12345678", "a": "first-secret-value second-secret-value"}) == (
         Redactor(["badge", "pass_phrase"], ["first-secret-value", "second-secret-value"]).value(
             {"badge": "b-12345678", "pass_phrase": "p-12345678", "a": "first-secret-value second-secret-value"}

@@ -3,7 +3,7 @@
 import pytest
 
 from treadle.core.requests import Usage
-from treadle.loop.limits import Limits, Spent, call_beyond, exhausted, find_limit_mistakes, reached
+from treadle.loop.limits import Limits, Spent, call_beyond, describe_exhausted, find_exhausted, find_limit_mistakes
 
 
 @pytest.mark.parametrize(
@@ -23,24 +23,24 @@ from treadle.loop.limits import Limits, Spent, call_beyond, exhausted, find_limi
     ],
 )
 def test_a_limit_says_when_it_is_reached(limits, spent, words):
-    assert reached(limits, spent) == words
+    assert describe_exhausted(limits, spent) == words
 
 
 def test_tokens_keep_the_last_answer_in_reserve():
     limits = Limits(tokens=1000)
-    assert reached(limits, Spent(usage=Usage(input_tokens=400), last_tokens=300)) == ""
-    assert reached(limits, Spent(usage=Usage(input_tokens=401), last_tokens=300)) == "the limit of 1000 tokens"
+    assert describe_exhausted(limits, Spent(usage=Usage(input_tokens=400), last_tokens=300)) == ""
+    assert describe_exhausted(limits, Spent(usage=Usage(input_tokens=401), last_tokens=300)) == "the limit of 1000 tokens"
 
 
 def test_money_keeps_the_last_answer_in_reserve():
     limits = Limits(cost=1.0)
-    assert reached(limits, Spent(usage=Usage(input_tokens=100, cost=0.5), last_tokens=50)) == ""
-    assert reached(limits, Spent(usage=Usage(input_tokens=100, cost=0.6), last_tokens=50)) == "the limit of $1"
+    assert describe_exhausted(limits, Spent(usage=Usage(input_tokens=100, cost=0.5), last_tokens=50)) == ""
+    assert describe_exhausted(limits, Spent(usage=Usage(input_tokens=100, cost=0.6), last_tokens=50)) == "the limit of $1"
 
 
 def test_a_model_without_a_known_price_never_reaches_a_limit_on_cost():
-    assert reached(Limits(cost=0.01), Spent(usage=Usage(input_tokens=10**9), last_tokens=10**6)) == ""
-    assert reached(Limits(cost=0.01), Spent(usage=Usage(cost=0.02))) == "the limit of $0.01"
+    assert describe_exhausted(Limits(cost=0.01), Spent(usage=Usage(input_tokens=10**9), last_tokens=10**6)) == ""
+    assert describe_exhausted(Limits(cost=0.01), Spent(usage=Usage(cost=0.02))) == "the limit of $0.01"
 
 
 def test_one_more_call_may_be_beyond_a_limit():
@@ -52,9 +52,9 @@ def test_one_more_call_may_be_beyond_a_limit():
 
 
 def test_a_limit_has_the_name_of_its_field():
-    assert exhausted(Limits(rounds=2), Spent(rounds=2)) == "rounds"
-    assert exhausted(Limits(cost=0.01), Spent(usage=Usage(cost=0.02))) == "cost"
-    assert exhausted(Limits(), Spent()) == ""
+    assert find_exhausted(Limits(rounds=2), Spent(rounds=2)) == "rounds"
+    assert find_exhausted(Limits(cost=0.01), Spent(usage=Usage(cost=0.02))) == "cost"
+    assert find_exhausted(Limits(), Spent()) == ""
 
 
 def test_ordinary_limits_have_no_mistakes():

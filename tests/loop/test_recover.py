@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.loop.recover import interrupted, recovery
+from treadle.loop.recover import interrupted_result, recovery
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,6 @@ def test_the_retry_class_decides(retry, what):
 
 
 def test_an_interrupted_call_says_that_it_may_have_taken_effect():
-    result = interrupted("c1", "pay")
+    result = interrupted_result("c1", "pay")
     assert result.problem == "interrupted"
     assert "may or may not have taken effect" in result.content

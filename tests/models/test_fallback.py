@@ -79,7 +79,7 @@ def test_a_wrapped_one_knows_who_rests():
     down = failing(ModelUnavailable("busy", status=503))
     both = chain(down, Scripted("one", "two"))
     seen = []
-    other = both.wrapped(lambda model: seen.append(model.name) or model)
+    other = both.wrap(lambda model: seen.append(model.name) or model)
     assert text_in(ask(other)) == "one"
     assert text_in(ask(both)) == "two"
     assert (seen, down.asked) == ([down.name, "scripted"], 1)

@@ -152,7 +152,7 @@ def test_a_process_that_dies_while_it_sends_leaves_it_to_another(home):
         looks(kept, home)
         asks(home)
         outbox = Outbox(home.database)
-        (turn,) = asyncio.run(outbox.ended())
+        (turn,) = asyncio.run(outbox.list_ended_turns())
         asyncio.run(outbox.store(turn, asyncio.run(kept._deliveries_of(home, turn))))
         asyncio.run(outbox.store(turn, asyncio.run(kept._deliveries_of(home, turn))))  # another one was quicker
         clock.now += 5

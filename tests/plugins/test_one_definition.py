@@ -173,7 +173,7 @@ def test_every_face_asks_the_same_model_the_same(made, typed, sixth, tmp_path, n
 
 async def latest_context():
     journal = open_home().journal
-    run = (await journal.listed(JournalQuery(limit=1)))[0]
+    run = (await journal.list_runs(JournalQuery(limit=1)))[0]
     return (await journal.read(run.run_id))[0].origin["about"]
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 import treadle.routes
 from treadle import Answer, TreadleError
-from treadle.routes import Decision, streamed
+from treadle.routes import Decision, stream_response
 
 
 class Asked(Struct, frozen=True):
@@ -33,7 +33,7 @@ def test_the_names_are_all_there_and_no_others():
 
 def lines(events, beat=60.0, most=99):
     async def read():
-        found, stream = [], streamed(events, beat=beat).body_iterator
+        found, stream = [], stream_response(events, beat=beat).body_iterator
         async for line in stream:
             found.append(line.decode())
             if len(found) == most:

@@ -90,19 +90,18 @@ def test_words_are_values_to_every_store(place, word):
         # what is asked for by such a word is what has that word, and nothing else
         assert [type(entry) for entry in await journal.read(word)] == [Opened, Said]
         assert (await journal.info(word)).agent == kept
-        assert {run.run_id for run in await journal.listed(JournalQuery(agent=word))} == {kept}
-        assert {run.run_id for run in await journal.listed(JournalQuery(search=word))} <= {kept, "mine", "queued"}
-        assert {run.run_id for run in await journal.listed(JournalQuery(status=word))} == set()
-        assert await journal.runs(50, word) == []
+        assert {run.run_id for run in await journal.list_runs(JournalQuery(agent=word))} == {kept}
+        assert {run.run_id for run in await journal.list_runs(JournalQuery(search=word))} <= {kept, "mine", "queued"}
+        assert {run.run_id for run in await journal.list_runs(JournalQuery(status=word))} == set()
         assert await journal.children(word) == []
         if "\0" not in word and "\\u0000" not in word:  # databases can't look for these in JSON; nobody else's are found
-            assert [link.record.run_id for link in await audit.listed(AuditQuery(run_id=word))] == [word]
-            assert [link.record.run_id for link in await audit.listed(AuditQuery(user=word))] == [word]
-            found = {link.record.run_id for link in await audit.listed(AuditQuery(tool=word))}
+            assert [link.record.run_id for link in await audit.list_records(AuditQuery(run_id=word))] == [word]
+            assert [link.record.run_id for link in await audit.list_records(AuditQuery(user=word))] == [word]
+            found = {link.record.run_id for link in await audit.list_records(AuditQuery(tool=word))}
             assert word in found
             assert found == {word} or set(word) & set("*?")
         for sought in (AuditQuery(run_id=word), AuditQuery(user=word)):
-            assert {link.record.run_id for link in await audit.listed(sought)} <= {word}
+            assert {link.record.run_id for link in await audit.list_records(sought)} <= {word}
         assert (await audit.verify()).broken_at is None
         assert await cache.get(word, 0.0) in (word, kept)
         await cache.forget(word)
@@ -166,14 +165,14 @@ def test_nobody_has_the_runs_of_another_in_postgresql(request, tmp_path):
         seen = {}
         for each, name in ((home, "owner"), (anna, "anna"), (bob, "bob")):
             others = {"owner", "anna", "bob"} - {name}
-            seen[name] = {run.run_id for run in await each.journal.listed(JournalQuery())}
+            seen[name] = {run.run_id for run in await each.journal.list_runs(JournalQuery())}
             for other in others:
                 with pytest.raises(RunNotFound):
                     await each.journal.read(f"run-{other}")
                 with pytest.raises(RunNotFound):
                     await each.journal.info(f'treadle_{other}"."run-{other}')
                 assert await each.results.fetch("run", other) is None
-                assert await each.audit.listed(AuditQuery(run_id=f"run-{other}")) == []
+                assert await each.audit.list_records(AuditQuery(run_id=f"run-{other}")) == []
             assert await each.cache.get("key", 0.0) == f"secret of {name}"
         return seen
 

@@ -381,7 +381,7 @@ def test_brought_twice_they_are_there_once_and_have_just_ended(tmp_path):
         assert await recordings.list_recordings(home) == []
         await recordings.import_recordings(home)
         await recordings.import_recordings(home)
-        return await recordings.list_recordings(home), await home.journal.runs()
+        return await recordings.list_recordings(home), await home.journal.list_runs()
 
     brought, runs = asyncio.run(bring())
     assert brought == [*recordings.load_recordings()]

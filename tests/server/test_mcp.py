@@ -331,7 +331,7 @@ def test_every_call_is_journaled_and_audited(tmp_path):
         called(offered, "pay", {"amount": 4}, elicitation_callback=person("decline"))
         called(offered, "stock", {"item": 1, "more": 2})
         records = [link.record for link in run(home.audit.records())]
-        runs = run(home.journal.runs())
+        runs = run(home.journal.list_runs())
     finally:
         close_home(home)
     assert [(each.tool_name, each.user, each.verdict, each.success, each.stage) for each in records] == [
@@ -368,7 +368,7 @@ def statuses(folder):
     """How the runs ended that `treadle mcp` has kept."""
     home = open_home(data_of(folder))
     try:
-        return sorted(info.status for info in run(home.journal.runs()))
+        return sorted(info.status for info in run(home.journal.list_runs()))
     finally:
         close_home(home)
 

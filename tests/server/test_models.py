@@ -98,9 +98,9 @@ def test_whoever_started_the_server_may_choose_what_is_on_their_machine(tmp_path
 def test_what_is_here_is_not_looked_for_all_the_time(tmp_path, monkeypatch):
     async def twice():
         models = ModelCatalog(host(tmp_path), is_local=True)
-        first = await models.offered()
+        first = await models.list_models()
         listed(tmp_path, monkeypatch, "openai:later")
-        return first, await models.offered()
+        return first, await models.list_models()
 
     assert asyncio.run(twice()) == ((), ())
 
@@ -109,10 +109,10 @@ def test_no_other_name_is_taken(tmp_path):
     async def naming():
         models = ModelCatalog(host(tmp_path), is_local=True)
         with pytest.raises(UnknownModel, match="isn't offered here"):
-            await models.named("command:rm")
+            await models.get_model("command:rm")
         with pytest.raises(HTTPException):
             await models.check("command:rm")
-        return await models.named("")
+        return await models.get_model("")
 
     assert asyncio.run(naming()).name == "scripted"
 

@@ -10,7 +10,7 @@ import pytest
 from starlette.routing import Route
 
 from server.running import Serving, assistant
-from treadle.routes import streamed
+from treadle.routes import stream_response
 from treadle.server.auth import AuthMiddleware
 from treadle.server.user_cache import CACHE_SECONDS, UNAVAILABLE, RequestCredential, UserCache, UserLookupUnavailable
 from treadle.stores.accounts import Allowance, User
@@ -147,7 +147,7 @@ def test_what_is_being_sent_goes_on_while_nobody_can_be_looked_up(tmp_path):
             await asyncio.to_thread(go_on.wait, 20)
             yield {"number": 1}
 
-        return [Route("/api/live", lambda request: streamed(told()))]
+        return [Route("/api/live", lambda request: stream_response(told()))]
 
     async def listen(server):
         mine = {"authorization": f"Bearer {token}"}

@@ -30,7 +30,7 @@ from treadle.core.requests import Usage
 from treadle.home import open_home
 from treadle.jobs.store import Jobs
 from treadle.models.scripted import Scripted, ScriptedReply
-from treadle.routes import get, post, routes_of, streamed
+from treadle.routes import get, post, routes_of, stream_response
 from treadle.server import tenants
 from treadle.server.app import create_app
 from treadle.server.auth import AuthMiddleware
@@ -55,7 +55,7 @@ def desk(lent):
         return JSONResponse({"run_id": result.run_id, "stopped": result.stopped, "reason": result.reason, "user": lent.user})
 
     async def kept(request):
-        runs = [run.title for run in await lent.home.journal.runs()]
+        runs = [run.title for run in await lent.home.journal.list_runs()]
         jobs = [job.title for job in Jobs(lent.home.folder).all()]
         cached = await lent.home.cache.get("key", 0.0)
         return JSONResponse({"runs": runs, "jobs": jobs, "cached": cached, "folder": str(lent.home.folder)})
@@ -427,7 +427,7 @@ def test_an_answer_that_is_still_being_sent_ends_when_its_user_is_removed(tmp_pa
             finally:
                 ended.append("ended")
 
-        return [Route("/api/live", lambda request: streamed(told()))]
+        return [Route("/api/live", lambda request: stream_response(told()))]
 
     users = Users(tmp_path / "data" / USERS_FILE)
     token = users.add("anna")

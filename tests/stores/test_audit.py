@@ -156,14 +156,14 @@ def test_nothing_recorded_is_a_chain_that_holds(database):
 def test_records_are_found_by_run_tool_and_user(place):
     async def story():
         audit = DatabaseAudit(place.open())
-        assert await audit.listed(AuditQuery()) == []
+        assert await audit.list_records(AuditQuery()) == []
         assert place.kind == "postgres" or not place.path.exists()
         for number, (tool, user) in enumerate(
             [("read_file", "ann"), ("read\0\\u0000", "b'ob"), ("Read_file", "ann"), ("pay%_!", "ann")]
         ):
             await audit.record(replace(record(number, f"r{number}"), tool_name=tool, user=user))
         for sought, numbers in SOUGHT:
-            assert [link.seq for link in await audit.listed(sought)] == numbers, sought
+            assert [link.seq for link in await audit.list_records(sought)] == numbers, sought
 
     asyncio.run(story())
 

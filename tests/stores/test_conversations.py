@@ -38,7 +38,7 @@ def ids(found):
 def test_runs_of_one_session_are_one_conversation_named_after_what_was_said_first(database):
     async def story():
         stored = await fill(database)
-        return await stored.listed(ALL), await stored.runs_of("s"), await stored.runs_of("a")
+        return await stored.list_conversations(ALL), await stored.runs_of("s"), await stored.runs_of("a")
 
     found, of_session, of_run = asyncio.run(story())
     assert ids(found) == ["s", "b", "a", "odd"]
@@ -60,7 +60,7 @@ def test_they_are_found_by_words_of_their_titles_and_without_some(database):
         some = ConversationQuery(ALL.agents, without=("b", "odd"), limit=1)
         more = ConversationQuery((), runs=("other",))
         one = ConversationQuery(ALL.agents, id="b")
-        return [ids(await stored.listed(each)) for each in (*searched, some, one, more, ConversationQuery(()))]
+        return [ids(await stored.list_conversations(each)) for each in (*searched, some, one, more, ConversationQuery(()))]
 
     assert asyncio.run(story()) == [["a"], [], ["b"], ["s"], ["s"], ["b"], ["other"], []]
 
@@ -72,7 +72,7 @@ def test_titles_and_pins_are_there_in_another_process(place):
         await stored.label("a", "Lamps", 11.0)
 
     async def look():
-        return (await DatabaseConversations(place.open()).listed(ALL))[0]
+        return (await DatabaseConversations(place.open()).list_conversations(ALL))[0]
 
     asyncio.run(label())
     first = asyncio.run(look())
@@ -85,7 +85,7 @@ def test_with_its_last_run_a_label_is_gone(database, place):
         await stored.label("a", "Lamps", 1.0)
         await stored.label("s", "Baking", 1.0)
         await delete_runs(database, ["a", "t1"], DELETION, None)
-        left = [(each.id, each.title) for each in await stored.listed(ALL)]
+        left = [(each.id, each.title) for each in await stored.list_conversations(ALL)]
         await delete_runs(database, ["t2"], DELETION, None)
         return left
 
@@ -96,5 +96,5 @@ def test_with_its_last_run_a_label_is_gone(database, place):
 
 def test_where_nothing_was_written_there_are_none_and_nothing_is_created(in_sqlite):
     database = in_sqlite.open()
-    assert asyncio.run(DatabaseConversations(database).listed(ALL)) == []
+    assert asyncio.run(DatabaseConversations(database).list_conversations(ALL)) == []
     assert not database.exists()

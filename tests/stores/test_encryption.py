@@ -105,7 +105,7 @@ def test_a_run_that_cannot_be_read_breaks_no_other(place, tmp_path):
         journal = DatabaseJournal(database)
         with pytest.raises(WrongKey):
             await journal.read("r1")
-        return [entry.text for entry in (await journal.read("r2"))[1:]], [run.title for run in await journal.runs()]
+        return [entry.text for entry in (await journal.read("r2"))[1:]], [run.title for run in await journal.list_runs()]
 
     texts, titles = asyncio.run(story())
     assert texts == ["plain"]
@@ -121,7 +121,7 @@ def test_a_secret_that_cannot_be_encrypted_is_not_written(place):
         with pytest.raises(WrongKey):
             await written
         await journal.append("r2", 0, [Opened()])
-        return [run.run_id for run in await journal.runs()]
+        return [run.run_id for run in await journal.list_runs()]
 
     assert asyncio.run(story()) == ["r2"]
 

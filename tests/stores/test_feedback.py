@@ -40,7 +40,7 @@ def test_runs_are_listed_by_their_ratings(database):
     async def story():
         await fill(database)
         journal = DatabaseJournal(database)
-        return [[run.run_id for run in await journal.listed(JournalQuery(rating=rating))] for rating in ("good", "bad", "")]
+        return [[run.run_id for run in await journal.list_runs(JournalQuery(rating=rating))] for rating in ("good", "bad", "")]
 
     assert asyncio.run(story()) == [["b", "a"], ["a"], ["c", "b", "a"]]
 

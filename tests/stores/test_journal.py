@@ -207,12 +207,12 @@ def test_lists_show_what_a_person_started_and_how_it_stands(database):
         await journal.append("r1.c1", 0, [Opened(parent="r1")])
         await journal.append("r2", 0, [OPENED])
         await journal.append("r2", 1, [Said(text="x" * 200, at=5.0), Finished(stopped="waiting", at=6.0)])
-        listed = await journal.runs()
-        waiting = await journal.runs(status="waiting")
+        listed = await journal.list_runs()
+        waiting = await journal.list_runs(JournalQuery(status="waiting"))
         await journal.append("r2", 3, [Resumed(at=7.0)])
         with pytest.raises(RunNotFound, match="nothing"):
             await journal.info("nothing")
-        newest = (await journal.runs(limit=1))[0]
+        newest = (await journal.list_runs(JournalQuery(limit=1)))[0]
         assert await journal.info(newest.run_id) == newest
         return listed, waiting, newest
 
@@ -263,16 +263,16 @@ def test_runs_are_listed_by_time_and_id_and_by_what_is_wanted(database):
         for run_id, entries in RUNS.items():
             await journal.append(run_id, 0, entries)
         for wanted, ids in LISTS:
-            assert "".join([run.run_id for run in await journal.listed(wanted)]) == ids, wanted
-        first = await journal.listed(JournalQuery(limit=2))
-        rest = await journal.listed(JournalQuery(before=cursor_of(first[-1])))
+            assert "".join([run.run_id for run in await journal.list_runs(wanted)]) == ids, wanted
+        first = await journal.list_runs(JournalQuery(limit=2))
+        rest = await journal.list_runs(JournalQuery(before=cursor_of(first[-1])))
         return [run.run_id for run in (*first, *rest)]
 
     assert asyncio.run(story()) == [*"aedcb"]
 
 
 def test_where_nothing_was_ever_written_a_list_is_empty_and_makes_no_file(place):
-    assert asyncio.run(DatabaseJournal(place.open()).listed(JournalQuery())) == []
+    assert asyncio.run(DatabaseJournal(place.open()).list_runs(JournalQuery())) == []
     assert not place.path.parent.exists()
 
 
@@ -281,7 +281,7 @@ def test_ids_are_ordered_by_their_bytes(database):
         journal = DatabaseJournal(database)
         for run_id in ("b", "B", "a", "_", "ä"):
             await journal.append(run_id, 0, [Opened(at=1.0)])
-        return "".join([run.run_id for run in await journal.listed(JournalQuery())])
+        return "".join([run.run_id for run in await journal.list_runs(JournalQuery())])
 
     assert asyncio.run(story()) == "äba_B"
 

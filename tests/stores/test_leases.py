@@ -78,9 +78,9 @@ def test_a_renewed_lease_lasts_from_then_on(place, leases):
     async def story():
         lease = await leases.take("r1", "me", 30)
         over(place)
-        assert await leases.expired() == ["r1"]
+        assert await leases.list_expired() == ["r1"]
         assert await leases.renew(lease)
-        return await leases.expired(), await leases.take("r1", "them", 30)
+        return await leases.list_expired(), await leases.take("r1", "them", 30)
 
     assert asyncio.run(story()) == ([], None)
 
@@ -91,7 +91,7 @@ def test_those_that_are_over_are_told_the_longest_first_without_what_was_given_u
         for run_id in ("r2", "r1", "r3", "r1"):
             over(place, run_id)
         await leases.give_up(taken["r3"])
-        return await leases.expired(), await leases.renew(taken["r3"])
+        return await leases.list_expired(), await leases.renew(taken["r3"])
 
     assert asyncio.run(story()) == (["r1", "r2"], False)
 
@@ -118,7 +118,7 @@ def test_of_many_who_take_a_run_at_once_one_has_it(place):
 def test_time_is_the_databases(place, leases):
     async def story():
         await leases.take("r1", "me", 0.05)
-        while not await leases.expired():  # noqa: ASYNC110 - time passes in the database
+        while not await leases.list_expired():  # noqa: ASYNC110 - time passes in the database
             await asyncio.sleep(0.01)
         return await leases.take("r1", "them", 30)
 
@@ -226,7 +226,7 @@ def test_a_process_that_was_frozen_and_wakes_is_fenced_off(place):
     async def take_over():
         database = place.open()
         leases, journal = Leases(database), DatabaseJournal(database)
-        while not await leases.expired():  # noqa: ASYNC110 - time passes in the database
+        while not await leases.list_expired():  # noqa: ASYNC110 - time passes in the database
             await asyncio.sleep(0.02)
         fenced = FencedJournal(journal, await leases.take("r1", "next", 30))
         assert len(await fenced.read("r1")) == 2

@@ -93,7 +93,7 @@ def test_lists_of_what_waits_for_people_leave_out_what_only_sleeps(database):
         await journal.append("asks", 0, waiting(asleep=False))
         await journal.append("both", 0, waiting(Wait(10.0), asleep=False))
         for asks in (True, False):
-            yield sorted([run.run_id for run in await journal.listed(JournalQuery(status="waiting", asks=asks))])
+            yield sorted([run.run_id for run in await journal.list_runs(JournalQuery(status="waiting", asks=asks))])
 
     async def collect():
         return [each async for each in story()]

@@ -34,7 +34,7 @@ async def remove(name: str) -> str:
 
 
 def narrowed(ctx, tool):
-    return tool.changed(description="Look at a city.", parameters=CITIES)
+    return tool.copy_with(description="Look at a city.", parameters=CITIES)
 
 
 def asked(*replies, deps=None, prompt="Go.", **how):
@@ -91,7 +91,7 @@ def test_equal_tools_are_encoded_once():
     assert model.requests[0].tools is model.requests[1].tools
 
 
-@pytest.mark.parametrize("made", ["look", look.tool.changed().spec])
+@pytest.mark.parametrize("made", ["look", look.tool.copy_with().spec])
 def test_a_hook_returns_a_tool(made):
     with pytest.raises(BadTool, match="has to return the tool, a copy of that name, or None"):
         asked("Hi.", tools=[tool(look.function, effect="read", prepare=lambda ctx, tool: made)])
@@ -104,7 +104,7 @@ def test_a_hook_cannot_rename_a_tool():
 
 def test_any_toolset_can_be_prepared():
     async def hook(ctx, tool):
-        return None if tool.name == "docs_remove" else tool.changed(description="Prepared.")
+        return None if tool.name == "docs_remove" else tool.copy_with(description="Prepared.")
 
     def open_lazily():
         from contextlib import nullcontext

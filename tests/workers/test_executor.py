@@ -200,7 +200,7 @@ def test_a_run_that_was_left_behind_is_taken_over_in_another_turn_by_whoever_is_
         newer = await queue.send_again(left)
         await worked(home, said, left, left=True)
         assert (said, await queue.size()) == ([], (0, 1))  # and now a newer turn of it
-        assert await home.leases.expired() == []
+        assert await home.leases.list_expired() == []
         await worked(home, said, newer, left=True)
         return [line.partition(" (")[0] for line in said], await queue.size()
 

@@ -340,11 +340,11 @@ def test_a_worker_is_listed_while_it_runs_and_counts_are_those_of_the_database(h
             await until(lambda: program.begun)
             await submit_run(home, spec(queue="mail"), "hello")
             await submit_run(home, spec(queue="mail"), "later", at=4e9)
-            (info,) = await WorkerList(home.database).listed()
+            (info,) = await WorkerList(home.database).list_workers()
             stats = await read_operation_stats(home.database)
             program.go.append(True)
             await until(lambda: lines)
-        return worker.holder, info, stats, await WorkerList(home.database).listed()
+        return worker.holder, info, stats, await WorkerList(home.database).list_workers()
 
     holder, info, stats, after = told(story)
     assert (info.worker, info.queues, info.at_once, info.live, info.draining, info.runs) == (
@@ -365,10 +365,10 @@ def test_a_worker_is_listed_while_it_runs_and_counts_are_those_of_the_database(h
 def test_a_worker_that_died_is_silent(home):
     async def story():
         async with working(home) as (worker, *_):
-            while not (found := await WorkerList(home.database).listed()):  # noqa: ASYNC110 - of another task
+            while not (found := await WorkerList(home.database).list_workers()):  # noqa: ASYNC110 - of another task
                 await asyncio.sleep(0.01)
             await WorkerList(home.database).renew(replace(found[0], worker="dead"), -1.0)
-            listed = await WorkerList(home.database).listed()
+            listed = await WorkerList(home.database).list_workers()
             return {each.worker == worker.holder: each.live for each in listed}, (
                 await read_operation_stats(home.database)
             ).silent_workers
@@ -421,7 +421,7 @@ def test_nothing_is_counted_or_created_where_nothing_was_written(tmp_path):
         found = (
             await read_operation_stats(home.database),
             await count_asking(home.database),
-            await WorkerList(home.database).listed(),
+            await WorkerList(home.database).list_workers(),
             await Runs(home).dead_letters(),
             await Runs(home).remove_dead_letter("r"),
         )
@@ -468,7 +468,7 @@ def test_a_run_is_continued_by_workers_of_the_version_that_began_it_while_new_ru
             left = await RunQueue(home.database).has(old), await unserved(home)
         async with working(home, of_version("v3", "v1")) as _:
             statuses.append((await Runs(home).wait(old)).status)
-            (info,) = await WorkerList(home.database).listed()
+            (info,) = await WorkerList(home.database).list_workers()
         return statuses, left, info.app_versions, await unserved(home)
 
     assert told(story) == (["answered", "answered"], (True, {"v1": 1}), ("v3", "v1"), {})

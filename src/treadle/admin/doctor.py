@@ -133,7 +133,7 @@ async def _check_stores(workspace: Path) -> AsyncIterator[DoctorFinding]:
     for finding in found:
         yield finding
     if home.database.name != str(home.folder / DATABASE_FILE):
-        await home.journal.runs(1)
+        await home.journal.list_runs(JournalQuery(limit=1))
         yield DoctorFinding("stores", "fine", f"{home.database.name} can be used.")
         has_table = home.database.words.has_table
         for done in await home.database.submit(lambda connection: migrations_of(connection, has_table)):
@@ -205,7 +205,7 @@ async def _check_runs(home: Home) -> AsyncIterator[DoctorFinding]:
         ("open", "not finished", "`treadle resume RUN` resumes one whose process is gone; a server resumes its own."),
         ("waiting", "waiting for a user", "`treadle runs --status waiting` lists them; `treadle approve RUN` answers."),
     ):
-        found = len(await home.journal.listed(JournalQuery(status=status, limit=MAX_OPEN_RUNS)))
+        found = len(await home.journal.list_runs(JournalQuery(status=status, limit=MAX_OPEN_RUNS)))
         if found:
             yield DoctorFinding("runs", "note", f"{found:,} {'run is' if found == 1 else 'runs are'} {words}.", do)
     for version, count in (await read_operation_stats(home.database)).unserved.items():

@@ -216,7 +216,7 @@ async def _measure_confidence(model: Model) -> float:
 
 
 def _make_request(question: ProbeQuestion, model: Model) -> Request:
-    return Request(INSTRUCTIONS, History(question.messages), TOOLS, options=OPTIONS.suited(model.traits))
+    return Request(INSTRUCTIONS, History(question.messages), TOOLS, options=OPTIONS.for_model(model.traits))
 
 
 async def _is_answered_correctly(model: Model, question: ProbeQuestion, *, native: bool) -> bool:

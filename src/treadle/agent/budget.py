@@ -99,7 +99,7 @@ class Budget:
         most, what = self._allowance, self._period.what
         if model and what and most.cost is not None and not _has_price(model):
             raise AllowanceSpent(NO_PRICE.format(model=model, what=what), status=429)
-        spent = await self.used() + self._in_flight
+        spent = await self.usage() + self._in_flight
         if most.tokens is not None and spent.tokens >= most.tokens:
             raise AllowanceSpent(self._period.exhausted(f"{most.tokens:,} tokens", self._clock()), status=429)
         if most.cost is not None and spent.cost >= most.cost:
@@ -115,7 +115,7 @@ class Budget:
         self._own += spent
         self._since += spent
 
-    async def used(self) -> BudgetUsage:
+    async def usage(self) -> BudgetUsage:
         """Return the usage of the current period.
 
         The larger of: the journal plus what it can't contain yet, or the previous journal plus all spent in this process.
@@ -260,9 +260,9 @@ class BudgetedModelFactory:
 
     async def __call__(self) -> Model:
         """Return the model."""
-        return self.around(await self._make())
+        return self.wrap(await self._make())
 
-    def around(self, model: Model) -> Model:
+    def wrap(self, model: Model) -> Model:
         """Wrap a model in the budgets."""
         return wrap_in_budgets(model, self._budgets)
 
@@ -283,7 +283,7 @@ def limit_to_budget(
 def wrap_in_budgets(model: Model, budgets: Sequence[Budget]) -> Model:
     """Return a model that is asked only within budgets; in a fallback, each of its models."""
     if isinstance(model, FallbackModel):
-        return model.wrapped(lambda each: wrap_in_budgets(each, budgets))
+        return model.wrap(lambda each: wrap_in_budgets(each, budgets))
     return BudgetedModel(model, *budgets) if budgets else model
 
 
@@ -297,4 +297,4 @@ async def check_budget(model: Model) -> None:
 
 def apply_budget(make: ModelFactory, model: Model) -> Model:
     """Apply the budget of the model that `make` returns to another model."""
-    return make.around(model) if isinstance(make, BudgetedModelFactory) else model
+    return make.wrap(model) if isinstance(make, BudgetedModelFactory) else model

@@ -73,7 +73,7 @@ class Quotas:
         """Return the quotas of a user and what is used of them."""
         found: list[QuotaUsage] = []
         for name, quota, group in self._matching(person):
-            spent = await self._budget(name, quota, person.name, group).used()
+            spent = await self._budget(name, quota, person.name, group).usage()
             now = self._clock()
             since, until = period_start(quota.period, now), period_end(quota.period, now)
             limits = quota.tokens, quota.cost

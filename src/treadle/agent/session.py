@@ -126,7 +126,7 @@ class AssistantSession:
     ) -> SessionReply:
         """Send a message, in an existing run or in a new one."""
         agent, how = await self._prepare_turn(message, run_id, history, model)
-        async with self.observed(agent, how["run_id"]) as watchers:
+        async with self.observe_turn(agent, how["run_id"]) as watchers:
             result = await agent.run(message, watchers=watchers, **how)
         return await self._make_reply(result)
 
@@ -135,12 +135,12 @@ class AssistantSession:
     ) -> AsyncIterator[Any]:
         """Send a message and yield events, with the `SessionReply` in place of the last. Leaving early cancels the run."""
         agent, how = await self._prepare_turn(message, run_id, history, model)
-        async with self.observed(agent, how["run_id"]) as counting:
+        async with self.observe_turn(agent, how["run_id"]) as counting:
             async for event in self._stream_reply(agent.stream(message, watchers=counting, **how)):
                 yield event
 
     @asynccontextmanager
-    async def observed(
+    async def observe_turn(
         self, agent: Agent[Any, Any], run_id: str = "", *, resumes: bool = False
     ) -> AsyncGenerator[tuple[Watcher, ...]]:
         """Yield the watchers of a turn: the host's, and one that counts it where the host has metrics.
@@ -160,17 +160,17 @@ class AssistantSession:
     ) -> tuple[Agent[Any, Any], dict[str, Any]]:
         agent = self.agent(model or await self.host.model())
         if run_id is not None and await self._was_interrupted(run_id):
-            await agent.resume(run_id, **await self._kept())
+            await agent.resume(run_id, **await self._run_services())
         is_new, run_id = run_id is None, run_id or new_run_id()
         before = (*history, *(await self.begin(run_id, message) if is_new else ()))
-        return agent, {"run_id": run_id, "history": before, "origin": self.origin, **await self._kept()}
+        return agent, {"run_id": run_id, "history": before, "origin": self.origin, **await self._run_services()}
 
     async def _was_interrupted(self, run_id: str) -> bool:
         """Whether a killed process left a run in the middle of a turn, or after all its approvals were answered."""
         info = await self.info(run_id)
         return info.status == "open" or (info.status == "waiting" and not await Runs(self.host.home).approvals(run_id))
 
-    async def _kept(self) -> dict[str, Any]:
+    async def _run_services(self) -> dict[str, Any]:
         """Return the run's caller and stores."""
         return {"journal": self.host.home.services(), **caller_arguments(await self.caller())}
 
@@ -188,8 +188,8 @@ class AssistantSession:
     async def answer(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None = None) -> SessionReply:
         """Answer a waiting call; the run then continues."""
         agent = await self._record_answer(run_id, call_id, answer, digest, model)
-        async with self.observed(agent, run_id, resumes=True) as counting:
-            result = await agent.resume(run_id, watchers=counting, **await self._kept())
+        async with self.observe_turn(agent, run_id, resumes=True) as counting:
+            result = await agent.resume(run_id, watchers=counting, **await self._run_services())
         return await self._make_reply(result)
 
     async def stream_answer(
@@ -197,8 +197,8 @@ class AssistantSession:
     ) -> AsyncIterator[Any]:
         """Answer a waiting call and yield events. Leaving early doesn't stop the run: it may be what the user approved."""
         agent = await self._record_answer(run_id, call_id, answer, digest, model)
-        async with self.observed(agent, run_id, resumes=True) as counting:
-            async for event in self._stream_reply(agent.stream_resumed(run_id, watchers=counting, **await self._kept())):
+        async with self.observe_turn(agent, run_id, resumes=True) as counting:
+            async for event in self._stream_reply(agent.stream_resumed(run_id, watchers=counting, **await self._run_services())):
                 yield event
 
     async def _record_answer(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None) -> Agent[Any, Any]:
@@ -209,14 +209,14 @@ class AssistantSession:
             await agent.answer(run_id, call_id, by, digest=digest, journal=self.host.home.services())
         return agent
 
-    async def confirmed(self, message: str, run_id: str = "") -> Confirmation | None:
+    async def find_confirmation(self, message: str, run_id: str = "") -> Confirmation | None:
         """Return what a typed yes or no may answer: unexpired approvals of a run of the user. None where there are none.
 
         Without a run it is the user's last one, if it was started here: a user who has asked something else since doesn't
         mean what waited before.
         """
         said = parse_yes_no(message)
-        info = None if said is None else await self._asked(run_id)
+        info = None if said is None else await self._find_run(run_id)
         if said is None or info is None or info.status != "waiting":
             return None
         waiting = [each for each in await Runs(self.host.home).approvals(info.run_id) if each.expires_at > time.time()]
@@ -229,12 +229,12 @@ class AssistantSession:
         result.approvals = tuple(await Runs(self.host.home).approvals(run_id))
         return await self._make_reply(result)
 
-    async def _asked(self, run_id: str) -> RunInfo | None:
+    async def _find_run(self, run_id: str) -> RunInfo | None:
         """Return the named run; else the user's last one, if it was started as this session starts runs."""
         if run_id:
             return await self.info(run_id)
         user = (await self.caller()).user
-        found = await self.host.home.journal.listed(JournalQuery(agent=self.assistant.name, limit=LAST))
+        found = await self.host.home.journal.list_runs(JournalQuery(agent=self.assistant.name, limit=LAST))
         last = next((each for each in found if each.user == user), None)
         opened = None if last is None else replay(await self.host.home.journal.read(last.run_id)).opened
         return last if opened is not None and opened.origin == self.origin else None

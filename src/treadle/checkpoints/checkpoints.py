@@ -67,7 +67,7 @@ class Checkpoints:
 
     @contextmanager
     def _session(self) -> Generator[StoreSession]:
-        with self._store.locked() as (git, lock):
+        with self._store.lock() as (git, lock):
             yield StoreSession(self._store, git, lock, self._most)
 
     def _take(self, label: str) -> str:
@@ -87,7 +87,7 @@ class Checkpoints:
         else:
             later = self._store.checkpoint(until).id
             after = session.state(later)
-        unknown = session.unknown(before, after)
+        unknown = session.find_unrecorded(before, after)
         changes = list_changes(session.git, since, later)
         told = tuple(change for change in changes if change.kind != "added" or change.path not in unknown)
         return later, told, len(told) < len(changes)

@@ -40,7 +40,7 @@ class FileListing:
             path for path in others if path.endswith("/")
         }
 
-    def ignored(self, paths: Iterable[str], rules: Mapping[str, bytes]) -> set[str]:
+    def find_ignored(self, paths: Iterable[str], rules: Mapping[str, bytes]) -> set[str]:
         """Return which of these paths are ignored if these are the `.gitignore` files of the folder, by path."""
         asked = b"".join(b"./%s\0" % os.fsencode(path) for path in paths)  # a name may begin like an option of git's
         with TemporaryDirectory(prefix="rules-", suffix=".new", dir=self._git.repository.parent) as scratch:

@@ -107,7 +107,7 @@ def restore_folder(
     then = session.state(expected) if expected else {}
     now = session.now({*wanted, *then})
     there = now.found.kept
-    differ = find_differing(there, wanted) - session.unknown(wanted, there)
+    differ = find_differing(there, wanted) - session.find_unrecorded(wanted, there)
     if expected:  # what didn't change between the two isn't ours
         differ &= find_differing(then, wanted)
     if paths is not None:

@@ -72,7 +72,7 @@ class StoreSession:
             self._store.add(Checkpoint(now.id, plain, time.time(), now.changed, now.left_out))
         return now.id
 
-    def unknown(self, since: Mapping[str, StoredFile], until: Mapping[str, StoredFile]) -> set[str]:
+    def find_unrecorded(self, since: Mapping[str, StoredFile], until: Mapping[str, StoredFile]) -> set[str]:
         """Return the paths of a later state that the earlier one has no record of, because they were ignored then."""
         added = until.keys() - since.keys()
         if not added:
@@ -83,4 +83,4 @@ class StoreSession:
                 for path, kept in since.items()
                 if split_path(path)[1] == IGNORE_FILE and kept.mode != LINK
             }
-        return self._listing.ignored(sorted(added), rules)
+        return self._listing.find_ignored(sorted(added), rules)

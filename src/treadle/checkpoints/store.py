@@ -48,7 +48,7 @@ class CheckpointStore:
             raise CheckpointsError(f"The states of {folder} can't be kept in {path}: one lies in the other. Name another place.")
 
     @contextmanager
-    def locked(self) -> Generator[tuple[GitRunner, int]]:
+    def lock(self) -> Generator[tuple[GitRunner, int]]:
         """Yield the store's git under an exclusive lock, and the lock's descriptor for child processes that must hold it too."""
         program = find_git(self.folder)
         try:

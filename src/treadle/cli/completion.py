@@ -103,12 +103,14 @@ def _list_values(action: argparse.Action) -> list[Candidate]:
 def _list_runs() -> list[Candidate]:
     from treadle.cli.run_store import existing_home
     from treadle.cli.runner import run_async
+    from treadle.stores.journal import JournalQuery
 
     found: list[Candidate] = []
 
     async def read() -> int:
         home = existing_home()
-        found.extend([] if home is None else [(run.run_id, run.title) for run in await home.journal.runs(MOST_IDS)])
+        runs = [] if home is None else await home.journal.list_runs(JournalQuery(limit=MOST_IDS))
+        found.extend([(run.run_id, run.title) for run in runs])
         return 0
 
     run_async(read())

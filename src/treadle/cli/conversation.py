@@ -183,8 +183,10 @@ async def open_conversation(args: argparse.Namespace, face: Display, name: str) 
 
 async def _last_conversation(face: Display) -> str:
     """Return the run of the last `ask` or `chat`."""
+    from treadle.stores.journal import JournalQuery
+
     home = existing_home()
-    for run in [] if home is None else await home.journal.runs(MOST_RECENT):
+    for run in [] if home is None else await home.journal.list_runs(JournalQuery(limit=MOST_RECENT)):
         chosen = await _options_of_run(run.run_id)
         if chosen is not None and chosen.call is None and not chosen.about:
             face.screen.note(f"Continuing run {run.run_id}: {run.title}")

@@ -20,7 +20,7 @@ from treadle.cli.conversation import Conversation
 from treadle.cli.turn import TurnInterrupted, take_turn
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.event_printer import EventPrinter
-from treadle.cli.ui.pager import paged
+from treadle.cli.ui.pager import open_pager
 from treadle.cli.ui.repl import AfterTurn, run_repl
 from treadle.cli.ui.report import call_exit_code
 from treadle.cli.ui.run_status import RunStatus
@@ -45,7 +45,7 @@ def run_with_host(
     typed = {name: getattr(args, name, None) for name in COMMON_OPTIONS} | {"json": getattr(args, "json", False)}
     face, status = Display(Namespace(**typed)), RunStatus()
     with ExitStack() as stack:
-        stack.enter_context(paged(face.screen, wanted=pages))
+        stack.enter_context(open_pager(face.screen, wanted=pages))
         begun = work(_make_host(typed, face, status, assistant))
         if isinstance(begun, Awaitable):
             return _await_with_status(begun, face, status, stack.pop_all())
@@ -154,7 +154,7 @@ def agent_from_options(chosen: AgentOptions, face: Display, user: str, model: Mo
     """
     model = model or model_from_options(chosen)
     opened = session_from_options(chosen, face, user, model)
-    session = AssistantSession(opened.assistant.configured(opened.host), opened.host)  # once: policy and tools may share a state
+    session = AssistantSession(opened.assistant.for_host(opened.host), opened.host)  # once: policy and tools may share a state
     return session.agent(
         model,
         instructions=chosen.instructions,

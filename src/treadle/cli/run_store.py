@@ -51,7 +51,7 @@ async def pick_runs(typed: Sequence[str], query: str, agent: str, rating: str, m
     while most is None or len(found) < most:
         before = cursor_of(found[-1]) if found else None
         limit = PAGE if most is None else min(PAGE, most - len(found))
-        page = await home.journal.listed(JournalQuery(query, "", agent, before, limit, rating=rating))
+        page = await home.journal.list_runs(JournalQuery(query, "", agent, before, limit, rating=rating))
         if not page:
             break
         found += page

@@ -184,7 +184,7 @@ class History(Sequence[Message]):
             sizes.append(sizes[-1] + message_size(message))
         return sizes[length]
 
-    def encoded(self, form: str, encode: Callable[[Message], bytes]) -> bytes:
+    def encode(self, form: str, encode: Callable[[Message], bytes]) -> bytes:
         """Return all messages in a wire `form`, joined by commas. Each message is encoded only once."""
         shared, length = self._shared, self._length
         count, buffer = shared.encoded.get(form, (0, None))
@@ -198,7 +198,7 @@ class History(Sequence[Message]):
         shared.encoded[form] = (length, buffer)
         return bytes(buffer)
 
-    def retold(self, form: str, retell: Callable[[Message], Message]) -> "History":
+    def convert(self, form: str, retell: Callable[[Message], Message]) -> "History":
         """Return this history with each message converted: itself where none differs. Each message is converted only once."""
         shared, length = self._shared, self._length
         count, told = shared.retold.get(form, (0, None))

@@ -68,7 +68,7 @@ class Options(Struct, frozen=True):
     headers: dict[str, str] = {}
     extra: dict[str, Any] = {}
 
-    def suited(self, traits: "Traits") -> "Options":
+    def for_model(self, traits: "Traits") -> "Options":
         """Return these options for a model: without a temperature and a limit where it thinks, as that would use the limit up."""
         return replace(self, temperature=None, max_tokens=None) if traits.reasons else self
 

@@ -93,7 +93,7 @@ class Tool(Struct, frozen=True):
         """The name the model calls it by."""
         return self.spec.name
 
-    def changed(self, *, description: str | None = None, parameters: dict[str, Any] | None = None) -> "Tool":
+    def copy_with(self, *, description: str | None = None, parameters: dict[str, Any] | None = None) -> "Tool":
         """Return a copy that is described otherwise to the model."""
         spec = self.spec
         new = replace(

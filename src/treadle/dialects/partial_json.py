@@ -21,7 +21,7 @@ def read_partial(text: str) -> Any:
     """Return the value written so far; None if there is none yet or the text is no JSON."""
     scan = _PartialScan(text)
     try:
-        return msgspec.json.decode(scan.closed())
+        return msgspec.json.decode(scan.complete())
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
 
@@ -37,7 +37,7 @@ class CutString(Struct, frozen=True):
         """Return the text with more of the value, still open."""
         return self.before + msgspec.json.encode(self.value + rest).decode()[:-1]
 
-    def closed(self, rest: str) -> str:
+    def complete(self, rest: str) -> str:
         """Return the text with the rest of the value, as complete JSON."""
         return f'{self.begun(rest)}"{self.after}'
 
@@ -67,7 +67,7 @@ class _PartialScan:
             elif not self._is_key:
                 self._begin_string(token.start())
 
-    def closed(self) -> str:
+    def complete(self) -> str:
         """Return the text up to where it is certain, with its brackets closed."""
         at, closers = self._cut
         return f"{self._text[:at]}{self._tail}{closers}"

@@ -72,7 +72,7 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
         try:
             with model_span(run, request) as span:
                 await _listen(run, step, listener)
-                span.replied(listener.ended)
+                span.record_reply(listener.ended)
         except _OutOfTime:
             listener.give_up()
             return
@@ -151,7 +151,7 @@ def _request(run: LiveRun, step: AskModel) -> Request:
     if state.cut:  # what it has to continue
         said = tuple([part for part in state.parts if not isinstance(part, Written)])
         history = History((*history, Message("model", said)))
-    history = history.retold("prompt", message_to_prompt)
+    history = history.convert("prompt", message_to_prompt)
     progress = partial(_emit_progress, run) if run.watched else None
     request = Request(run.system_prompt, history, tools, step.note, _options(run), shape, must_call=must_call, progress=progress)
     return _with_media(run, request) if state.has_media else request
@@ -394,7 +394,7 @@ class Listener:
         if run.watched and self._written > self._shown:
             self._show_output()
         self._end_text()
-        usage = self._priced(ended.usage)
+        usage = self._add_price(ended.usage)
         entry = Replied(
             parts=tuple(self._parts),
             last=self._step.last,
@@ -413,7 +413,7 @@ class Listener:
                 run.emit(NoToolFit(run_id=run.id, probability=ended.decision.probability))
             run.emit(ReplyArrived(run_id=run.id, usage=run.state.spent.usage))
 
-    def _priced(self, usage: Usage) -> Usage:
+    def _add_price(self, usage: Usage) -> Usage:
         total = self._wasted + usage if self._wasted.requests else usage
         price = self._run.setup.price
         if price is None:

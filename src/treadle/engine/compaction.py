@@ -84,7 +84,7 @@ async def _ask_for_notes(run: LiveRun, model: Model, messages: Sequence[Message]
     room = scale_window(window, state.density, state.capacity)  # the whole of it: this request has no tools, and a short reply
     text = transcript_text(messages, room if room is not None else DEFAULT_SIZE * len(messages))
     options = Options(max_tokens=int(size / CHARACTERS_PER_TOKEN) + 200)
-    request = Request(INSTRUCTIONS.format(size=size), History([person_message(text)]), options=options.suited(model.traits))
+    request = Request(INSTRUCTIONS.format(size=size), History([person_message(text)]), options=options.for_model(model.traits))
     written: list[str] = []
     usage = Usage()
     try:

@@ -49,7 +49,7 @@ async def drive(run: LiveRun) -> None:
     agent = run.state.agent
     try:
         # The limits of the tree apply to nested runs only; the root goes by its own.
-        while not isinstance(step := decide(run.state, run.setup.terms, "" if run.is_root else run.meter.squeezed()), Idle):
+        while not isinstance(step := decide(run.state, run.setup.terms, "" if run.is_root else run.meter.exhausted_limit()), Idle):
             if run.state.agent != agent:
                 await wait_background(run)  # its tools are those of the agent that hands off
                 return

@@ -268,7 +268,7 @@ class Engine:
         with run_span(run) as span:
             while run.state.finished is None:
                 await self._drive_agent(run)
-            span.finished(run.state.finished.stopped, run.state.spent.usage)
+            span.record_end(run.state.finished.stopped, run.state.spent.usage)
         result = self._result(run)
         if result.stopped == "failed":  # its caller may never look at it
             reason = run.redactor.text(result.reason)
@@ -357,7 +357,7 @@ def new_run_id() -> str:
 
 def _replay_journal(run: LiveRun, entries: list[Entry]) -> None:
     """Replay the journal, and remember the ids of its calls."""
-    run.replayed(entries)
+    run.replay(entries)
     for entry in entries:
         if isinstance(entry, Replied):
             run.call_ids.update(part.id for part in entry.parts if isinstance(part, Written))

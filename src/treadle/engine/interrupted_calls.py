@@ -13,7 +13,7 @@ from treadle.engine.call_results import record_result
 from treadle.engine.live import LiveRun
 from treadle.engine.outcome import CallOutcome, value_to_outcome
 from treadle.engine.result_cache import invalidate_after
-from treadle.loop.recover import interrupted
+from treadle.loop.recover import interrupted_result
 from treadle.loop.state import CallState
 
 WHY = "It was running when its process ended, so it may have taken effect or not."
@@ -38,13 +38,13 @@ async def ask_what_happened(run: LiveRun, state: CallState, tool: Tool | None, m
 def record_unclear(run: LiveRun, state: CallState) -> None:
     """Tell the model that it isn't known what happened to a call."""
     assert state.call is not None  # a call that began was read
-    record_result(run, state, state.call, CallOutcome(interrupted(state.id, state.name)), 0.0)
+    record_result(run, state, state.call, CallOutcome(interrupted_result(state.id, state.name)), 0.0)
 
 
 def record_expired(run: LiveRun, state: CallState) -> None:
     """Record that no answer came in time. The run has no watchers yet, so only the journal and the audit are written."""
     assert state.call is not None  # a call that began was read
-    result = interrupted(state.id, state.name)
+    result = interrupted_result(state.id, state.name)
     audit_end(run, state, state.call, result, 0.0)
     run.record(Returned(result=result, at=run.now()))
 

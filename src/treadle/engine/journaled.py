@@ -67,7 +67,7 @@ class JournaledRun:
         self._append_hiding = getattr(services.journal, "append_hiding", None)
         self._unsafe: list[Awaitable[Any]] = []
 
-    def replayed(self, entries: Iterable[Entry]) -> None:
+    def replay(self, entries: Iterable[Entry]) -> None:
         """Replay entries that are in the journal already."""
         for entry in entries:
             self.entries.append(entry)

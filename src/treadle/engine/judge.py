@@ -169,7 +169,7 @@ def _read_continuation(written: Written, bench: JudgeContext, partial: Written |
     rest = join_rest(cut.value, rest)
     if sent is None:
         return _cut_call(partial.name, cut.begun(rest), cut.value + rest)
-    arguments = {**msgspec.json.decode(cut.closed(rest), type=dict[str, Any]), **(as_object(sent.get("arguments")) or {})}
+    arguments = {**msgspec.json.decode(cut.complete(rest), type=dict[str, Any]), **(as_object(sent.get("arguments")) or {})}
     return _fit_arguments(Written(written.id, partial.name, ""), arguments, "joined both parts of a call that was cut", bench)
 
 

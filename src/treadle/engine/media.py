@@ -231,7 +231,7 @@ def adapt_history(history: History, traits: Traits, blobs: Blobs | None) -> Hist
     if all(traits.takes(media_type) for media_type in ("image", "audio", "document")):
         return history
     form = f"media {sorted(traits.modalities or ())}"
-    return history.retold(form, lambda message: _adapt_message(message, traits, blobs))
+    return history.convert(form, lambda message: _adapt_message(message, traits, blobs))
 
 
 def _adapt_message(message: Message, traits: Traits, blobs: Blobs | None) -> Message:

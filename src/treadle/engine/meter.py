@@ -5,7 +5,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from treadle.core.requests import Usage
-from treadle.loop.limits import Limits, Spent, reached
+from treadle.loop.limits import Limits, Spent, describe_exhausted
 from treadle.loop.state import RunState
 
 
@@ -38,10 +38,10 @@ class Meter:
             return None
         return most - sum(run.state.spent.usage.calls for other, run in self._runs.items() if other != run_id)
 
-    def squeezed(self) -> str:
+    def exhausted_limit(self) -> str:
         """Return which limit of the tree's root is exhausted, as text; empty if none is."""
         spent = [run.state.spent for run in self._runs.values()]
         usage = sum((each.usage for each in spent), Usage())
         seconds = max(each.seconds for each in spent)
         last = max(each.last_tokens for each in spent)
-        return reached(self._limits, Spent(0, seconds, usage, last))
+        return describe_exhausted(self._limits, Spent(0, seconds, usage, last))

@@ -25,7 +25,7 @@ class OriginTracker:
         origins = self._update(state, instructions, context).copy()
         for call in (*state.inner, *state.calls):
             if call.result is not None:
-                origins.returned(call.call, call.result)
+                origins.add_result(call.call, call.result)
         return origins
 
     def _update(self, state: RunState, instructions: str, context: tuple[ContextItem, ...]) -> Origins:
@@ -35,7 +35,7 @@ class OriginTracker:
             self._closed.told(instructions)
             for item in context:
                 if item.untrusted:
-                    self._closed.informed(item.source, item.text)
+                    self._closed.add_context(item.source, item.text)
                 else:
                     self._closed.told(item.text)
             self._instructions, self._context, self._history = instructions, context, History()
@@ -44,7 +44,7 @@ class OriginTracker:
             made.setdefault(inner.at, []).append(inner)
         for number, message in enumerate(state.transcript[len(self._history) :], len(self._history)):
             for inner in made.get(number, ()):  # before the result that is made of theirs
-                self._closed.returned(inner.call, inner.result)
+                self._closed.add_result(inner.call, inner.result)
             self._closed.heard(message)
         self._history = state.transcript
         return self._closed

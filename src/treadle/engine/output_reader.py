@@ -22,7 +22,7 @@ from treadle.engine.live import LiveRun
 from treadle.engine.setup import Output, OutputValidator
 from treadle.engine.tool_offer import output_schema
 from treadle.loop.decide import REJECTED, ReadOutput
-from treadle.loop.limits import exhausted
+from treadle.loop.limits import find_exhausted
 from treadle.tools.text import to_json_value
 from treadle.tools.validate import InvalidArguments
 
@@ -152,7 +152,7 @@ def _ask_again(run: LiveRun, ungrounded: tuple[UngroundedValue, ...]) -> None:
 def _may_ask_again(run: LiveRun, step: ReadOutput) -> bool:
     """Return whether an answer may be asked for again: once in a turn, and not at a limit that ends it."""
     limits = run.setup.terms.limits
-    reached = exhausted(limits, run.state.spent)
+    reached = find_exhausted(limits, run.state.spent)
     has_room = not reached or (reached == "rounds" and limits.at_limit == "conclude")
     return step.stopped == "answered" and not run.state.asked_again and has_room
 

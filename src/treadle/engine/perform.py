@@ -153,7 +153,7 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
         try:
             with call_span(run, call) as span:
                 came = await run_call(run, tool, call, context, left, whole=bool(state.within) and not state.background)
-                span.returned(came.result)
+                span.record_result(came.result)
         except Suspended as suspended:
             run.suspended[call.id] = suspended.approvals
             del run.began[call.id]

@@ -298,7 +298,7 @@ def calls_of(entries: list[Entry]) -> list[CallRecord]:
                 within[entry.call.id] = entry.within
             case Judged():
                 records[entry.call.id] = CallRecord(
-                    entry.call, entry.verdict, _denied(entry), mended=entry.mended, within=within.get(entry.call.id, "")
+                    entry.call, entry.verdict, _find_denial(entry), mended=entry.mended, within=within.get(entry.call.id, "")
                 )
             case Returned():
                 records[entry.result.call_id] = _with_result(records[entry.result.call_id], entry)
@@ -322,7 +322,7 @@ def describe_stop(stopped: Stopped, reason: str) -> str:
     return f"The run stopped at {reason} before it had an answer." if stopped == "limit" else reason
 
 
-def _denied(entry: Judged) -> Result | None:
+def _find_denial(entry: Judged) -> Result | None:
     problem = getattr(entry.verdict, "problem", None)
     return None if problem is None else Result(entry.call.id, entry.call.name, entry.verdict.reason, problem)
 

@@ -174,7 +174,7 @@ def hand_off(first: Setup, agent: Setup) -> Setup:
         approver=agent.approver or first.approver,
         attended=agent.attended and first.attended,
         approvals_expire=first.approvals_expire,
-        redactor=first.redactor.combined(agent.redactor),
+        redactor=first.redactor.combine(agent.redactor),
         price=agent.price or first.price,
         raise_tool_errors=agent.raise_tool_errors or first.raise_tool_errors,
     )

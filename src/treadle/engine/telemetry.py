@@ -43,15 +43,15 @@ class TraceSpan(Protocol):
 
     def __enter__(self) -> "TraceSpan": ...
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
-    def replied(self, ended: ReplyEnded | None) -> None:
+    def record_reply(self, ended: ReplyEnded | None) -> None:
         """Record how a reply ended."""
         ...
 
-    def returned(self, result: Result) -> None:
+    def record_result(self, result: Result) -> None:
         """Record the result of a call."""
         ...
 
-    def finished(self, stopped: str, usage: Usage) -> None:
+    def record_end(self, stopped: str, usage: Usage) -> None:
         """Record how a turn ended, and what it used."""
         ...
 
@@ -65,13 +65,13 @@ class _NoSpan:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         return None
 
-    def replied(self, ended: ReplyEnded | None) -> None:
+    def record_reply(self, ended: ReplyEnded | None) -> None:
         return None
 
-    def returned(self, result: Result) -> None:
+    def record_result(self, result: Result) -> None:
         return None
 
-    def finished(self, stopped: str, usage: Usage) -> None:
+    def record_end(self, stopped: str, usage: Usage) -> None:
         return None
 
 
@@ -157,12 +157,12 @@ class _OtelSpan:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
-            self._failed(getattr(kind, "error_type", kind.__name__))
+            self._record_error(getattr(kind, "error_type", kind.__name__))
         if self._attributes["gen_ai.operation.name"] == "chat" and (provider := _meter_provider()) is not None:
             self._measure(*_histograms(provider))
         self._current.__exit__(kind, error, trace)
 
-    def replied(self, ended: ReplyEnded | None) -> None:
+    def record_reply(self, ended: ReplyEnded | None) -> None:
         assert ended is not None  # a reply without an end raises
         usage = ended.usage
         known = {
@@ -180,21 +180,21 @@ class _OtelSpan:
             }
         )
 
-    def returned(self, result: Result) -> None:
+    def record_result(self, result: Result) -> None:
         if result.problem:
-            self._failed(result.problem)
+            self._record_error(result.problem)
 
-    def finished(self, stopped: str, usage: Usage) -> None:
+    def record_end(self, stopped: str, usage: Usage) -> None:
         tokens = {"gen_ai.usage.input_tokens": usage.input_tokens, "gen_ai.usage.output_tokens": usage.output_tokens}
         self._set({"treadle.stopped": stopped, **tokens})
         if stopped == "failed":
-            self._failed(stopped)
+            self._record_error(stopped)
 
     def _set(self, attributes: dict[str, Any]) -> None:
         self._attributes |= attributes
         self._span.set_attributes(attributes)
 
-    def _failed(self, error_type: str) -> None:
+    def _record_error(self, error_type: str) -> None:
         self._set({"error.type": error_type})
         self._span.set_status(self._api.Status(self._api.StatusCode.ERROR))  # without the words of the error
 

@@ -118,7 +118,7 @@ async def load_run_tree(
         entries = await journal.read(each)
         opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
         run = JournaledRun(each, services, opened.user, redactor, expire)
-        run.replayed(entries)
+        run.replay(entries)
         runs.append(run)
     return RunTree(runs)
 

@@ -96,7 +96,7 @@ class Origins:
         if text:
             self.said.append(TextIndex(text))
 
-    def informed(self, source: str, text: str) -> None:
+    def add_context(self, source: str, text: str) -> None:
         """Add untrusted context: what the run began with, or what a user added to a message."""
         self.loose.append(UntrustedResult(Result("", source, text, None, untrusted=True)))
         self._parties.update(("",))
@@ -111,11 +111,11 @@ class Origins:
             if isinstance(part, Call):
                 self._calls[part.id] = part
             elif isinstance(part, Result):
-                self.returned(self._calls.pop(part.call_id, None), part)
+                self.add_result(self._calls.pop(part.call_id, None), part)
             elif isinstance(part, Quote):
-                self.informed(part.source, part.text)
+                self.add_context(part.source, part.text)
 
-    def returned(self, call: Call | None, result: Result) -> None:
+    def add_result(self, call: Call | None, result: Result) -> None:
         """Add one more result, with its call."""
         vouched = not self._tainted or (call is not None and not self._spoilt and self._are_known(call.arguments))
         texts = (
@@ -147,7 +147,7 @@ class Origins:
     def _is_phrase(self, value: str) -> bool:
         return len(split_tokens(value)) > 1 and self.names(value)
 
-    def vouched(self, value: str) -> bool:
+    def is_vouched(self, value: str) -> bool:
         """Return whether the user or trusted data contains this value."""
         return any(words.has(value) for words in self.known)
 

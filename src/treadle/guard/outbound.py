@@ -54,7 +54,7 @@ def find_read_doubts(arguments: Mapping[str, Any], leaves: tuple[ArgumentLeaf, .
 def _may_follow(leaf: ArgumentLeaf, party: str, origins: Origins) -> bool:
     """Return whether a page may be requested: one the user said, a field of a result where nothing else was read, or referenced."""
     value = str(leaf.value)
-    if origins.vouched(value):
+    if origins.is_vouched(value):
         return True
     if not origins.elsewhere(party):
         return any(value in loose.items for loose in origins.loose)

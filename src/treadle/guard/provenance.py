@@ -113,7 +113,7 @@ def _find_text_doubts(leaf: ArgumentLeaf, asked: _CallCheck) -> Iterator[str]:
     if any(words.has(text) for words in origins.said):  # trusted data may be private, and isn't to be sent on unasked
         return
     for place in find_addresses(text):
-        if not (origins.vouched(place) or _is_forwarded(place, leaf, asked)):
+        if not (origins.is_vouched(place) or _is_forwarded(place, leaf, asked)):
             yield explain_source(leaf, place, origins)
     if any(other.kind == "place" for other in asked.leaves):
         for code in find_codes(strip_days(text)):
@@ -123,7 +123,7 @@ def _find_text_doubts(leaf: ArgumentLeaf, asked: _CallCheck) -> Iterator[str]:
 
 def _is_anchor(leaf: ArgumentLeaf, origins: Origins) -> bool:
     """Return whether a value without doubts ties the call to what the user or trusted data said."""
-    return leaf.kind not in ("plain", "day") and (leaf.kind != "text" or origins.vouched(str(leaf.value)))
+    return leaf.kind not in ("plain", "day") and (leaf.kind != "text" or origins.is_vouched(str(leaf.value)))
 
 
 # what the person asked for in so many words
@@ -151,7 +151,7 @@ def _is_wanted(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
 
 
 def _is_vouched(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
-    return asked.origins.vouched(str(leaf.value))
+    return asked.origins.is_vouched(str(leaf.value))
 
 
 def _is_known_place(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
@@ -179,13 +179,13 @@ def _is_known_id(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
     if value.isdigit() and len(value) <= _SHORT_ID:
         nouns = _ID_NOUNS | {*split_name(leaf.name)}
         return any(words.has_short_id(value, nouns) for words in origins.known) or is_id_of_named_record(leaf, origins)
-    return origins.vouched(value) or is_id_of_named_record(leaf, origins)
+    return origins.is_vouched(value) or is_id_of_named_record(leaf, origins)
 
 
 def _is_known_title(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
     """Said; or a template of the user's, filled in with something that contains no link or address."""
     value = str(leaf.value)
-    if asked.origins.vouched(value):
+    if asked.origins.is_vouched(value):
         return True
     fits = any(template.fullmatch(normalize_text(value)) for words in asked.origins.said for template in words.templates)
     return fits and not find_addresses(value)

@@ -77,7 +77,7 @@ class Redactor:
         """Return the same redactor with more known secrets: those of one run, say."""
         return Redactor(["_".join(words) for words in self._extra], (*self._secrets, *secrets))
 
-    def combined(self, other: "Redactor") -> "Redactor":
+    def combine(self, other: "Redactor") -> "Redactor":
         """Return a redactor that masks what this one or the other one masks."""
         extra = ["_".join(words) for words in (*self._extra, *other._extra)]
         return Redactor(extra, (*self._secrets, *other._secrets))
@@ -147,12 +147,12 @@ class Redactor:
     def _redact_named(self, name: str, value: Any, depth: int) -> Any:
         found = NOT_SECRET if MASKED in name else classify_name(name, self._extra)
         if found.sure and found.kind:
-            return self._masked(value, found.kind, depth)
+            return self._mask(value, found.kind, depth)
         if found.kind and isinstance(value, str) and looks_secret(value, found.kind, plain=True):
             return format_mask(found.kind)
         return self._redact(value, depth)
 
-    def _masked(self, value: Any, kind: str, depth: int) -> Any:
+    def _mask(self, value: Any, kind: str, depth: int) -> Any:
         """Mask what is under a name that stands for a secret."""
         match value:
             case str():
@@ -166,7 +166,7 @@ class Redactor:
             case dict():
                 return self._mask_object(cast("dict[Any, Any]", value), kind, depth + 1)
             case list() | tuple():
-                items = [self._masked(inner, kind, depth + 1) for inner in cast("list[Any]", value)]
+                items = [self._mask(inner, kind, depth + 1) for inner in cast("list[Any]", value)]
                 return items if isinstance(value, list) else tuple(items)
             case _:
                 return value
@@ -174,7 +174,7 @@ class Redactor:
     def _mask_object(self, pairs: dict[Any, Any], kind: str, depth: int) -> dict[Any, Any]:
         out: dict[Any, Any] = {}
         for key, inner in pairs.items():
-            out[self._key(key, out)] = self._masked(inner, kind, depth)
+            out[self._key(key, out)] = self._mask(inner, kind, depth)
         return out
 
 

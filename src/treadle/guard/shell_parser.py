@@ -242,7 +242,7 @@ class _ShellParser:
         if char == "\\":
             return self._parse_escape(), "plain"
         if char == "'":
-            return self._quoted(), "plain"
+            return self._read_quoted(), "plain"
         if char == '"':
             return self._parse_double_quotes()
         if self.expansion():
@@ -260,7 +260,7 @@ class _ShellParser:
         self.at += 2
         return "" if char == "\n" else char
 
-    def _quoted(self) -> str:
+    def _read_quoted(self) -> str:
         end = self.text.find("'", self.at + 1)
         if end < 0:
             raise UnclearCommand("an open quote")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from treadle.core.messages import ReplyPart, text_of
 from treadle.core.requests import Usage
-from treadle.loop.limits import Limits, exhausted
+from treadle.loop.limits import Limits, find_exhausted
 from treadle.loop.state import RunState
 
 TAIL = 60  # characters of a reply's end that are quoted
@@ -21,7 +21,7 @@ def is_continued(state: RunState, limits: Limits, parts: list[ReplyPart], usage:
     if state.cut >= limits.continuations or not text_of(parts).strip():
         return False
     spent = replace(state.spent, usage=state.spent.usage + usage, last_tokens=usage.total_tokens)
-    return not exhausted(replace(limits, rounds=None, calls=None, failures=None), spent)
+    return not find_exhausted(replace(limits, rounds=None, calls=None, failures=None), spent)
 
 
 def continuation_note(text: str) -> str:

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from treadle.core.entries import Stopped
 from treadle.core.messages import text_of
-from treadle.loop.limits import Limits, describe_limit, exhausted
+from treadle.loop.limits import Limits, describe_limit, find_exhausted
 from treadle.loop.state import CallState, RunState
 from treadle.loop.window import Prefix, scale_window, select_prefix, select_to_shorten
 
@@ -253,7 +253,7 @@ _UNKNOWN = _Limit("", "a limit")
 def _find_limit(state: RunState, terms: TurnTerms, squeezed: str) -> _Limit:
     if state.refused_repeat:
         return _Limit("refuse_at", "the same call again and again")
-    name = exhausted(terms.limits, state.spent)
+    name = find_exhausted(terms.limits, state.spent)
     if name:
         return _Limit(name, describe_limit(terms.limits, name))
     return _Limit("", squeezed) if squeezed else _UNKNOWN

@@ -99,7 +99,7 @@ def fold_facts(carried: FoldState, entries: Sequence[Entry], nested: Container[s
     folding = _Folding(carried, nested)
     for entry in entries:
         folding.take(entry)
-    return folding.carried(carried.position + len(entries)), folding.facts
+    return folding.to_state(carried.position + len(entries)), folding.facts
 
 
 class _Folding:
@@ -112,7 +112,7 @@ class _Folding:
         self._reply_open = carried.reply_open
         self._pending = dict(carried.pending)
 
-    def carried(self, position: int) -> FoldState:
+    def to_state(self, position: int) -> FoldState:
         """Return the state to carry on."""
         return replace(self._about, position=position, reply_open=self._reply_open, pending=self._pending)
 

@@ -93,13 +93,13 @@ class Spent(Struct, frozen=True):
     failures: int = 0
 
 
-def reached(limits: Limits, spent: Spent) -> str:
+def describe_exhausted(limits: Limits, spent: Spent) -> str:
     """Which limit leaves no room for another round, in words; empty where there is room."""
-    name = exhausted(limits, spent)
+    name = find_exhausted(limits, spent)
     return describe_limit(limits, name) if name else ""
 
 
-def exhausted(limits: Limits, spent: Spent) -> str:
+def find_exhausted(limits: Limits, spent: Spent) -> str:
     """Return the name of the limit that leaves no room for another round; empty where there is room.
 
     Tokens and money count the next request twice: the answer at the end must still fit.

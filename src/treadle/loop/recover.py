@@ -23,7 +23,7 @@ def recovery(retry: Retry) -> Recovery:
             assert_never(retry)
 
 
-def interrupted(call_id: str, name: str) -> Result:
+def interrupted_result(call_id: str, name: str) -> Result:
     """What the model and the person are told about a call that never runs again, where its outcome isn't reported."""
     words = (
         "This call was interrupted: the process ended while it was running, so it may or may not have taken effect. "

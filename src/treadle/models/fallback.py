@@ -65,7 +65,7 @@ class FallbackModel:
             structured_output=min([model.traits.structured_output for model in self.models], key=_STRUCTURED.index),
         )
 
-    def wrapped(self, wrap: Callable[[Model], Model]) -> "FallbackModel":
+    def wrap(self, wrap: Callable[[Model], Model]) -> "FallbackModel":
         """Return a copy with each model wrapped. A model that cools down in one of the two does in both."""
         made = copy(self)
         made.models = [wrap(model) for model in self.models]

@@ -132,7 +132,7 @@ class ServerIdentity:
         """Host and port."""
         return urlsplit(self.address).netloc
 
-    def quoted(self, words: str) -> str:
+    def quote(self, words: str) -> str:
         """Return a server's own message: one line, shortened, with keys redacted."""
         words = " ".join(Redactor(known_secrets=self._secrets).text(words).split())
         return words if len(words) <= MAX_QUOTED else words[: MAX_QUOTED - 1] + "…"
@@ -157,7 +157,7 @@ def error_from_object(server: ServerIdentity, error: Any) -> ModelError:
 
 def unreachable_error(server: ServerIdentity, error: BaseException) -> ModelUnavailable:
     """Return the error for a server that can't be reached: not running, unknown host, invalid certificate, too slow."""
-    reason = server.quoted(str(error)) or "no connection in time"
+    reason = server.quote(str(error)) or "no connection in time"
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         remedy = "check the address, or let SSL_CERT_FILE name the authority behind it"
         return ModelUnavailable(f"The certificate of {server.host} for {server.model} isn't trusted here; {remedy} ({reason})")
@@ -186,7 +186,7 @@ def broken_reply_error(server: ServerIdentity, why: str) -> ReplyBroken:
 
 def unreadable_reply_error(server: ServerIdentity, payload: bytes) -> ReplyBroken:
     """Return the error for a reply that isn't what the wire specifies."""
-    words = server.quoted(payload[: 2 * MAX_QUOTED].decode(errors="replace")) or "nothing"
+    words = server.quote(payload[: 2 * MAX_QUOTED].decode(errors="replace")) or "nothing"
     return ReplyBroken(f"The reply of {server.model} at {server.host} can't be read; it sent {words}")
 
 
@@ -210,7 +210,7 @@ def _is_retryable(status: int) -> bool:
 
 def _classify_error(server: ServerIdentity, status: int, headers: Mapping[str, str], error: Any) -> ModelError:
     marks = " ".join(_error_codes(error))
-    words = server.quoted(_error_text(error))
+    words = server.quote(_error_text(error))
     said = f" It said: {words}" if words else ""
     if status not in (401, 403, 429) and (status == 413 or _TOO_LONG.search(f"{marks} {words}")):
         return ContextTooLong(f"The conversation is more than {server.model} can read ({status}).{said}", status=status)
@@ -260,7 +260,7 @@ def _refusal_text(server: ServerIdentity, cause: int, status: int, headers: Mapp
             name = server.model.partition(":")[2] or server.model
             return f"There is no model {name} at {server.address} ({status}). {server.absent}"
         case 301 | 302 | 303 | 307 | 308:
-            where = server.quoted(headers.get("location", "another place"))
+            where = server.quote(headers.get("location", "another place"))
             return f"{server.address} has moved to {where} ({status}): set base_url to where it is now."
         case _:
             return f"{server.model} at {server.host} refused the request ({status})."

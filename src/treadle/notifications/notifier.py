@@ -62,7 +62,7 @@ class Notifier:
         if home.database.name not in self._enabled:
             await outbox.enable(self._since)
             self._enabled.add(home.database.name)
-        for turn in await outbox.ended():
+        for turn in await outbox.list_ended_turns():
             await outbox.store(turn, await self._deliveries_of(home, turn))
         sent = 0
         for delivery in await outbox.claim(self._clock(), CLAIM_SECONDS):

@@ -251,6 +251,6 @@ class Assistant(Struct, frozen=True):
     erase: "Callable[[Home, Collection[str]], Awaitable[None]] | None" = None
     session: "Callable[[Host, OnMode, Sequence[Entry], str], EditorSession] | None" = None
 
-    def configured(self, host: Host) -> "Assistant":
+    def for_host(self, host: Host) -> "Assistant":
         """Return the assistant with what depends on the host."""
         return self if self.configure is None else replace(self, configure=None, **self.configure(host))

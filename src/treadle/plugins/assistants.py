@@ -114,14 +114,14 @@ def assistant_agent(
     its own. `instructions` are appended to the assistant's. `limits` and `options` are explicit requests: they override
     the settings, which override the assistant's. `sources` are added to the user's own tools.
     """
-    mine, found = assistant.configured(host), resolve_model(model)
+    mine, found = assistant.for_host(host), resolve_model(model)
     own = () if mine.toolsets is None else mine.toolsets(host)
     parts: dict[str, Any] = {
         "name": mine.name,
         "instructions": add_instructions(mine.instructions, instructions),
         "policy": mine.policy,
         "limits": mine.limits,
-        "options": mine.options.suited(found.traits),
+        "options": mine.options.for_model(found.traits),
         "notes": mine.notes,
         "approver": host.approver,
         "dialect": host.dialect,

@@ -79,7 +79,7 @@ async def index_folders(
     all of its folders at once. A file with the same size and modification time isn't read; with `thorough`, all files are.
     """
     tell = progress or _ignore_progress
-    known = await store.kept(collection)
+    known = await store.list_documents(collection)
     look, kept = await asyncio.to_thread(_scan_folders, folders, tuple(patterns), known)
     renewed = await store.renew(lambda done, total: tell(IndexProgress(done, total, "vectors")))
     work = _Indexer(store, _IndexOptions(reader or TextReader(), collection, largest, thorough), known, kept, look.skipped)

@@ -95,7 +95,7 @@ class Passages:
         query = "SELECT source, hash FROM documents WHERE collection = coalesce(?, collection) ORDER BY source"
         return await self._file.read(lambda connection: dict(connection.execute(query, (collection,))))
 
-    async def kept(self, collection: str | None = None) -> dict[str, DocumentVersion]:
+    async def list_documents(self, collection: str | None = None) -> dict[str, DocumentVersion]:
         """Return the documents, or those of a collection, each with its version."""
         return await self._file.read(lambda connection: rows.load_versions(connection, collection))
 

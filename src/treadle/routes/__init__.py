@@ -12,7 +12,7 @@ from treadle.routes.declaration import EVENTS, HTML, JSON, Accepted, Created, Ev
 
 if TYPE_CHECKING:
     from treadle.routes.handlers import HandlerRoute, Unfit, json_response, routes_of
-    from treadle.routes.streaming import streamed, wants_events
+    from treadle.routes.streaming import stream_response, wants_events
 
 _HOMES = {
     "HandlerRoute": "treadle.routes.handlers",
@@ -40,14 +40,14 @@ __all__ = [
     "json_response",
     "post",
     "put",
-    "redacted",
+    "redact",
     "routes_of",
-    "streamed",
+    "stream_response",
     "wants_events",
 ]
 
 
-def redacted(value: Any) -> Any:
+def redact(value: Any) -> Any:
     """Return a plain value without secrets: for what a run hasn't redacted yet, such as the arguments of its calls."""
     return Redactor().value(value)
 

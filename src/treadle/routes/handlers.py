@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from treadle.core.errors import SettingsError
 from treadle.routes.declaration import ATTRIBUTE, EVENTS, JSON, Declaration, Problem, Returns
-from treadle.routes.streaming import streamed
+from treadle.routes.streaming import stream_response
 
 OnError = Callable[[Request, Exception], Response | None]
 Reader = Callable[[Request], Any]
@@ -259,4 +259,4 @@ def _make_response(value: Any, kinds: Sequence[_ResponseKind]) -> Response:
         raise TypeError(f"A handler returned a {type(value).__name__}, which its annotation doesn't say.")
     if value is None:
         return Response(status_code=meant.status)
-    return streamed(value) if meant.media_type == EVENTS else json_response(value, meant.status)
+    return stream_response(value) if meant.media_type == EVENTS else json_response(value, meant.status)

@@ -19,7 +19,7 @@ HEARTBEAT_SECONDS = 15.0  # seconds of silence after which a sign of life is sen
 UNEXPECTED_ERROR = "Something went wrong in the server; its log says what."
 
 
-def streamed(events: AsyncIterator[Any], *, beat: float = HEARTBEAT_SECONDS) -> "StreamingResponse":
+def stream_response(events: AsyncIterator[Any], *, beat: float = HEARTBEAT_SECONDS) -> "StreamingResponse":
     """Return a response that streams events as SSE: each a line of JSON. An error becomes the last event, `{"event": "error"}`.
 
     A heartbeat is sent after `beat` seconds of silence. A client that disconnects stops the source of the events.

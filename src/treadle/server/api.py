@@ -122,7 +122,7 @@ class ServerApi:
             *self._settings_routes(),
             *metrics_routes(self._shared.figures),
             *document_routes(all_routes, self._assistants),
-            *compat_routes(self._assistants, self._host, self._models.named, self._shared.figures),
+            *compat_routes(self._assistants, self._host, self._models.get_model, self._shared.figures),
             *mcp_routes(self._assistants, self._host, self._shared.figures),
         ]
 
@@ -148,11 +148,11 @@ def about_routes(assistants: Sequence[Assistant], person: User) -> list[BaseRout
         return CurrentUser(person.name, person.role, person == LOCAL_OWNER)
 
     @get("/api/assistants", returns="the assistants")
-    async def listed() -> list[AssistantView]:
+    async def list_assistants() -> list[AssistantView]:
         """List the installed assistants."""
         return told
 
-    return routes_of(me, listed)
+    return routes_of(me, list_assistants)
 
 
 def _to_view(assistant: Assistant) -> AssistantView:
@@ -197,11 +197,11 @@ def quota_routes(quotas: Quotas | None, person: User) -> list[BaseRoute]:
     """Return the route of a user's quotas."""
 
     @get("/api/quotas", returns="the quotas")
-    async def used() -> list[QuotaUsage]:
+    async def list_quotas() -> list[QuotaUsage]:
         """List your quotas, with what is used of each in the current period."""
         return [] if quotas is None else await quotas.usage_of(person)
 
-    return routes_of(used)
+    return routes_of(list_quotas)
 
 
 def parse_stats_parameters(asked: StatsParameters) -> StatsQuery:

@@ -75,16 +75,16 @@ def document_routes(routes: RoutesGetter, assistants: Sequence[Assistant] = ()) 
         return made
 
     @get("/openapi.json", returns="in the format of OpenAPI 3.1")
-    async def described() -> dict[str, Any]:
+    async def get_document() -> dict[str, Any]:
         """Return this OpenAPI document."""
         return document()
 
     @get("/docs")
-    async def shown() -> Annotated[Response, Returns(200, "the page", HTML, str)]:
+    async def get_page() -> Annotated[Response, Returns(200, "the page", HTML, str)]:
         """Return this document as a page."""
         return HTMLResponse(render_docs_page(document()))
 
-    return routes_of(described, shown)
+    return routes_of(get_document, get_page)
 
 
 def render_docs_page(document: dict[str, Any]) -> str:

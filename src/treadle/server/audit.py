@@ -55,17 +55,17 @@ def audit_routes(home: Home) -> list[BaseRoute]:
     """Return the routes."""
 
     @get("/api/audit")
-    async def listed(query: AuditListQuery) -> AuditRecordList:
+    async def list_records(query: AuditListQuery) -> AuditRecordList:
         """List audited calls, newest first."""
-        links = await home.audit.listed(AuditQuery(query.run, query.tool, query.user, query.before, query.limit + 1))
+        links = await home.audit.list_records(AuditQuery(query.run, query.tool, query.user, query.before, query.limit + 1))
         return AuditRecordList([_to_view(link) for link in links[: query.limit]], len(links) > query.limit)
 
     @get("/api/audit/verify")
-    async def verified() -> AuditVerification:
+    async def verify_log() -> AuditVerification:
         """Verify the hash chain of the audit log."""
         return await home.audit.verify()
 
-    return routes_of(listed, verified)
+    return routes_of(list_records, verify_log)
 
 
 def _to_view(link: AuditLink) -> AuditRecordView:

@@ -84,13 +84,13 @@ class ConversationsApi:
         self._stored = DatabaseConversations(runs.home.database)
 
     @get("/api/conversations", returns="the conversations")
-    async def listed(self, request: Request, query: ConversationListQuery) -> ConversationList:
+    async def list_conversations(self, request: Request, query: ConversationListQuery) -> ConversationList:
         """List the conversations with installed assistants."""
         found = await self._load(request, query.search, query.assistant, limit=query.limit + 1)
         return ConversationList([self._to_view(each) for each in found[: query.limit]], len(found) > query.limit)
 
     @put("/api/conversations/{conversation_id}", errors=NOT_FOUND, returns="the conversation")
-    async def changed(self, request: Request, conversation_id: str, body: ConversationChange) -> ConversationView:
+    async def update_conversation(self, request: Request, conversation_id: str, body: ConversationChange) -> ConversationView:
         """Rename a conversation, or pin it."""
         found = await self._find(conversation_id, request)
         title = found.title if body.title is None else _clean_title(body.title)
@@ -103,7 +103,7 @@ class ConversationsApi:
         errors={**NOT_FOUND, 409: "an answer is under way"},
         returns="it is gone",
     )
-    async def deleted(self, request: Request, conversation_id: str) -> None:
+    async def delete_conversation(self, request: Request, conversation_id: str) -> None:
         """Delete a conversation: all its runs, with all stored content of them."""
         found = await self._find(conversation_id, request)
         if self._jobs.has(found.run_id):
@@ -115,7 +115,7 @@ class ConversationsApi:
             await self._runs.delete(run_id, requester_of(request))
 
     @get("/api/conversations/{conversation_id}/export", errors=NOT_FOUND)
-    async def exported(self, request: Request, conversation_id: str) -> Markdown:
+    async def export_conversation(self, request: Request, conversation_id: str) -> Markdown:
         """Get what was said in a conversation, as Markdown."""
         found = await self._find(conversation_id, request)
         journals: list[list[Entry]] = []
@@ -140,7 +140,7 @@ class ConversationsApi:
         jobs = {job.id: job for job in await asyncio.to_thread(self._jobs.all) if job.assistant in self._assistants}
         agents = [name for name in self._assistants if assistant in ("", name)]
         of_jobs = [job.id for job in jobs.values() if assistant in ("", job.assistant)][:MAX_JOBS]
-        found = await self._stored.listed(
+        found = await self._stored.list_conversations(
             ConversationQuery(tuple(agents), conversation_id, search, tuple(of_jobs), _recordings(), limit)
         )
         infos = [RunInfo(each.run_id, agent=each.agent, user=each.user) for each in found]

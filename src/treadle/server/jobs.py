@@ -97,7 +97,7 @@ class JobsApi:
         host.on_close(self._carrier.close)
 
     @get("/api/jobs")
-    async def listed(self, query: JobListQuery) -> JobList:
+    async def list_jobs(self, query: JobListQuery) -> JobList:
         """List jobs, newest first."""
         found = await asyncio.to_thread(self._jobs.all)
         if query.before:
@@ -107,7 +107,7 @@ class JobsApi:
         return JobList([mask_job(job) for job in wanted[: query.limit]], len(wanted) > query.limit)
 
     @get("/api/jobs/{job_id}", errors=NOT_FOUND, returns="the job")
-    async def shown(self, job_id: str) -> Job:
+    async def get_job(self, job_id: str) -> Job:
         """Get a job."""
         return mask_job(await self._job(job_id))
 

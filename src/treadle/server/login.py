@@ -105,7 +105,7 @@ class LoginApi:
         self._page = (Path(__file__).with_name("static") / "login.html").read_text(encoding="utf-8")
 
     @get(LOGIN, public=True, listed=False)
-    async def shown(self, request: Request) -> LoginStatus | Response:
+    async def get_login(self, request: Request) -> LoginStatus | Response:
         """Return the sign-in page, or a session for the one-time link; for API clients, whether they are signed in."""
         code = request.query_params.get("token", "")
         if request.method == "GET" and self._link is not None and self._link.redeem(code):

@@ -159,7 +159,7 @@ class ModelCatalog:
         """Return everything there is to choose from."""
         default, problem = await self.default()
         try:
-            offered = await self.offered()
+            offered = await self.list_models()
             return ModelChoices(default, problem, offered, self._fetching.now, local=_is_local(default, offered))
         except SettingsError as error:  # of the file that lists them
             return ModelChoices(default, problem or Redactor().text(str(error)), (), self._fetching.now)
@@ -171,7 +171,7 @@ class ModelCatalog:
         except SettingsError as error:
             return "", Redactor().text(str(error))
 
-    async def offered(self) -> tuple[OfferedModel, ...]:
+    async def list_models(self) -> tuple[OfferedModel, ...]:
         """Return the models that may be chosen, cached for a while."""
         async with self._looking:
             if self._seen is None or monotonic() - self._seen[0] > CACHE_SECONDS:
@@ -185,11 +185,11 @@ class ModelCatalog:
             found += await _ollama_models()
         return tuple({each.name: each for each in reversed(found)}.values())[::-1]
 
-    async def named(self, name: str) -> Model:
+    async def get_model(self, name: str) -> Model:
         """Return the model of this name, which has to be offered; without a name, the default."""
         if not name:
             return await self._host.model()
-        if name not in [each.name for each in await self.offered()]:
+        if name not in [each.name for each in await self.list_models()]:
             raise UnknownModel(f"The model {name} isn't offered here; GET /api/models lists those that are.")
         made = name, provider_keys_stamp()  # another key makes another model
         if made not in self._made:
@@ -206,7 +206,7 @@ class ModelCatalog:
 
     async def check(self, name: str) -> None:
         """Raise 422 where a name isn't offered."""
-        if name and name not in [each.name for each in await self.offered()]:
+        if name and name not in [each.name for each in await self.list_models()]:
             raise HTTPException(422, f"The model {name} isn't offered here; GET /api/models lists those that are.")
 
 
@@ -236,7 +236,7 @@ def model_routes(models: ModelCatalog) -> list[BaseRoute]:
     """Return the routes."""
 
     @get("/api/models")
-    async def listed() -> ModelChoices:
+    async def list_models() -> ModelChoices:
         """List the models that may be chosen."""
         return await models.choice()
 
@@ -245,4 +245,4 @@ def model_routes(models: ModelCatalog) -> list[BaseRoute]:
         """Retry a failed model download."""
         return models.fetch()
 
-    return routes_of(listed, fetch)
+    return routes_of(list_models, fetch)

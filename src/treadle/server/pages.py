@@ -79,10 +79,10 @@ def page_routes() -> list[BaseRoute]:
 
 
 def _make_endpoint(html: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-    async def shown(request: Request) -> Response:
+    async def serve_page(request: Request) -> Response:
         return HTMLResponse(html)
 
-    return shown
+    return serve_page
 
 
 def render_page(page: ServerPage) -> str:

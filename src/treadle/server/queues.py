@@ -51,22 +51,22 @@ def queue_routes(home: Home) -> list[BaseRoute]:
     async def queues() -> QueuesView:
         """Get how many runs wait in each queue, and the workers."""
         stats = await read_operation_stats(home.database)
-        return QueuesView(stats.queues, await WorkerList(home.database).listed(), stats.unserved)
+        return QueuesView(stats.queues, await WorkerList(home.database).list_workers(), stats.unserved)
 
     @get("/api/dead-letters")
-    async def listed(query: DeadLetterQuery) -> DeadLetterList:
+    async def list_dead_letters(query: DeadLetterQuery) -> DeadLetterList:
         """List runs of workers that failed too often to be tried again, newest first."""
-        found = await letters.listed(query.queue, query.limit + 1, query.before)
+        found = await letters.list_letters(query.queue, query.limit + 1, query.before)
         shown = [await _to_view(home, each) for each in found[: query.limit]]
         return DeadLetterList(shown, len(found) > query.limit)
 
     @delete("/api/dead-letters/{run_id}", errors={404: "it is no dead letter"}, returns="it is off the list; the run is kept")
-    async def removed(run_id: str) -> None:
+    async def remove_dead_letter(run_id: str) -> None:
         """Take a run off the list of dead letters."""
         if not await letters.remove(run_id):
             raise HTTPException(404, f"Run {run_id} is no dead letter; GET /api/dead-letters lists them.")
 
-    return routes_of(queues, listed, removed)
+    return routes_of(queues, list_dead_letters, remove_dead_letter)
 
 
 async def _to_view(home: Home, each: DeadLetter) -> DeadLetterView:

@@ -74,7 +74,7 @@ class SharingApi:
         return await self.shares(request, run_id)
 
     @get("/api/shared")
-    async def shared(self) -> list[SharedRun]:
+    async def list_shared_runs(self) -> list[SharedRun]:
         """List the runs of other users that are shared with you."""
         if self._users is None:
             return []
@@ -87,7 +87,7 @@ class SharingApi:
         return found
 
     @get("/api/shared/{owner}/{run_id}", errors={404: "there is no such run, or it isn't shared with you"})
-    async def shown(self, owner: str, run_id: str) -> RunView:
+    async def get_shared_run(self, owner: str, run_id: str) -> RunView:
         """Get a run of another user that is shared with you, or a run nested in one, with all its entries."""
         if self._users is None or not is_user_name(owner):
             raise RunNotFound(NOT_SHARED.format(run_id, owner))

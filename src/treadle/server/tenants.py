@@ -51,7 +51,7 @@ def user_folder(home: Path, name: str) -> Path:
 async def has_interrupted_runs(host: Host, person: User) -> bool:
     """Whether a stopped server has left active runs of this user, or runs that wait for a time or an event."""
     home = open_user_home(host.home, person.name)
-    return bool(await home.journal.listed(JournalQuery(status="open", limit=1)) or await home.waits.waiting(1))
+    return bool(await home.journal.list_runs(JournalQuery(status="open", limit=1)) or await home.waits.waiting(1))
 
 
 class TenantRouter:

@@ -40,7 +40,7 @@ def enable_tool_calls(model: ModelLike, dialect: str = "", *, way: CallingMode |
         return _make_fallback(model, dialect)
     model = resolve_model(model)
     if (several := _as_fallback(model)) is not None:
-        return several.wrapped(partial(enable_tool_calls, dialect=dialect))
+        return several.wrap(partial(enable_tool_calls, dialect=dialect))
     settled = bool(dialect or way)
     way = way or load_calling_modes().get(model.name)
     chosen = dialect or (way.dialect if way else "") or _default_mode(model)

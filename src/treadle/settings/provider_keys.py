@@ -54,7 +54,7 @@ def store_provider_key(kind: str, key: str) -> None:
     from treadle.home import cipher_of
 
     folder = _folders()[0]
-    line = cipher_of(folder).encrypted(key.encode(), _about(kind)).decode()
+    line = cipher_of(folder).encrypt(key.encode(), _about(kind)).decode()
     _change(folder, lambda keys: {**keys, kind: StoredKey(line, time())})
 
 

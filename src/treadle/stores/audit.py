@@ -205,7 +205,7 @@ class DatabaseAudit:
         """Return the newest records, oldest of them first; only those of one run if `run_id` is given."""
         return [*reversed(await self._query(AuditQuery(run_id=run_id, limit=limit)))]
 
-    async def listed(self, sought: AuditQuery) -> list[AuditLink]:
+    async def list_records(self, sought: AuditQuery) -> list[AuditLink]:
         """Return the records that match a query, newest first. Creates nothing where nothing was ever written."""
         return await self._query(sought) if self._database.exists() else []
 

@@ -75,7 +75,7 @@ class DatabaseConversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def listed(self, wanted: ConversationQuery) -> list[StoredConversation]:
+    async def list_conversations(self, wanted: ConversationQuery) -> list[StoredConversation]:
         """Return the conversations that match a query: pinned ones first, then the newest."""
         if not self._database.exists() or not (wanted.agents or wanted.runs):
             return []

@@ -31,7 +31,7 @@ class DeadLetters:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def listed(self, queue: str = "", most: int = MAX_LISTED, before: float | None = None) -> list[DeadLetter]:
+    async def list_letters(self, queue: str = "", most: int = MAX_LISTED, before: float | None = None) -> list[DeadLetter]:
         """Return dead letters, the newest first: of a queue, and from before a time, if those are given."""
         if not self._database.exists():
             return []

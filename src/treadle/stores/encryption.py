@@ -44,14 +44,14 @@ class Cipher:
 
     def safe(self, line: bytes, about: str, redactor: Redactor = PLAIN) -> bytes:
         """Return a line of JSON as it may be stored: encrypted if it contains a secret."""
-        return self.encrypted(line, about) if holds_secret(line, redactor) else line
+        return self.encrypt(line, about) if holds_secret(line, redactor) else line
 
     def safe_lines(self, lines: Sequence[bytes], about: str, redactor: Redactor = PLAIN) -> list[bytes]:
         """Return lines of JSON as they may be stored."""
         found = hold_secrets(lines, redactor)
-        return [self.encrypted(line, about) if is_secret else line for line, is_secret in zip(lines, found, strict=True)]
+        return [self.encrypt(line, about) if is_secret else line for line, is_secret in zip(lines, found, strict=True)]
 
-    def encrypted(self, line: bytes, about: str) -> bytes:
+    def encrypt(self, line: bytes, about: str) -> bytes:
         """Encrypt a line."""
         if not self._writes:
             self._writes = self._add_key(self._load_own_key())

@@ -45,6 +45,9 @@ class JournalQuery(Struct, frozen=True):
     rating: str = ""  # "good" or "bad": runs with an answer that a user has rated so
 
 
+_ALL_RUNS = JournalQuery()
+
+
 def cursor_of(run: RunInfo) -> tuple[float, str]:
     """Return the list cursor of a run: lists are sorted by time, then by id, newest first."""
     return run.updated_at, run.run_id
@@ -222,19 +225,13 @@ class DatabaseJournal:
         """Return the ids of the runs nested in this one, at any depth."""
         return await self._database.submit(lambda connection: children_of(connection, run_id))
 
-    async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
-        """Return the root runs, newest first."""
-        query = f"{_INFO} WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
-        rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
-        return [RunInfo(*row) for row in rows]
-
     async def ended_before(self, moment: float) -> list[RunInfo]:
         """Return the root runs whose turn ended before a time and that don't wait for approval, oldest first."""
         query = f"{_INFO} WHERE parent = '' AND status NOT IN ('open', 'waiting') AND updated_at < ? ORDER BY updated_at"
         rows = await self._database.submit(lambda connection: connection.execute(query, (moment,)).fetchall())
         return [RunInfo(*row) for row in rows]
 
-    async def listed(self, wanted: JournalQuery) -> list[RunInfo]:
+    async def list_runs(self, wanted: JournalQuery = _ALL_RUNS) -> list[RunInfo]:
         """Return the root runs that match a query, newest first. Creates nothing where nothing was ever written."""
         if not self._database.exists():
             return []

@@ -99,7 +99,7 @@ class Leases:
         """Return whether a worker has a lease on a run that hasn't expired."""
         return await self._database.submit(lambda connection: connection.execute(self._held, (run_id,)).fetchone()) is not None
 
-    async def expired(self) -> list[str]:
+    async def list_expired(self) -> list[str]:
         """Return the runs whose leases have expired, the longest first; not those that were released."""
         return [row[0] for row in await self._database.submit(lambda connection: connection.execute(self._expired).fetchall())]
 

@@ -56,7 +56,7 @@ class Outbox:
 
         await self._database.submit(enabled)
 
-    async def ended(self) -> list[EndedTurn]:
+    async def list_ended_turns(self) -> list[EndedTurn]:
         """Return the turns that have ended and for which no deliveries were stored yet."""
         query = "SELECT run_id, at FROM outbox_new ORDER BY at LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (PAGE,)).fetchall())

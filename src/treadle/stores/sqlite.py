@@ -226,7 +226,7 @@ class SqliteDatabase(Database):
         from sqlite3 import Error
 
         try:
-            connection, mark = self._opened()
+            connection, mark = self._open()
         except (OSError, Error) as error:
             if not is_unwritable(error, self.path):
                 raise
@@ -260,7 +260,7 @@ class SqliteDatabase(Database):
             finally:
                 connection.execute("ROLLBACK")
 
-    def _opened(self) -> "tuple[sqlite3.Connection, WriteCounter]":
+    def _open(self) -> "tuple[sqlite3.Connection, WriteCounter]":
         """Open the writer's connection. Raises for a file that has lost writes."""
         if self._connection is None or self._mark is None:
             self._connection = open_sqlite(self.path, self.wait)

@@ -64,20 +64,20 @@ class SqliteUserStore:
         if not self.path.exists():
             yield None
             return
-        with _opened(self.path, _connect_to_read) as connection:
+        with _open_connection(self.path, _connect_to_read) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> "Generator[Connection]":
         """Open the file for one atomic change."""
-        with _opened(self.path, _connect) as connection:
+        with _open_connection(self.path, _connect) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
 
 @contextmanager
-def _opened(path: Path, connect: "Callable[[Path], Connection]") -> "Generator[Connection]":
+def _open_connection(path: Path, connect: "Callable[[Path], Connection]") -> "Generator[Connection]":
     """Connect for one access, and translate errors. Uncommitted changes are rolled back."""
     import sqlite3
 

@@ -63,7 +63,7 @@ class WorkerList:
         """Take a worker off the list that has stopped."""
         await self._database.submit(lambda connection: connection.execute("DELETE FROM workers WHERE worker = ?", (worker,)))
 
-    async def listed(self) -> list[WorkerInfo]:
+    async def list_workers(self) -> list[WorkerInfo]:
         """Return the workers, and those that died in the last day."""
         if not self._database.exists():
             return []

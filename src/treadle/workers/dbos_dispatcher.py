@@ -155,7 +155,7 @@ class DbosDispatcher:
             return
         self._orphans_at = now + self._terms.lease
         pending = await asyncio.to_thread(_find_pending, now - self._terms.lease)
-        live = {self._holder, *[each.worker for each in await WorkerList(self._database).listed() if each.live]}
+        live = {self._holder, *[each.worker for each in await WorkerList(self._database).list_workers() if each.live]}
         for name in [name for name, worker in pending.items() if worker not in live and name not in (*self._dead, *self._ended)]:
             if not await self._queue.has(_run_of_workflow(name)):
                 self._dead.append(name)

@@ -147,7 +147,7 @@ class WorkerModels:
         self._users = users
         self._made: dict[tuple[str, str], Model] = {}
 
-    def named(self, order: RunSpec) -> Model:
+    def get_model(self, order: RunSpec) -> Model:
         """Return the model that a specification names."""
         key = order.model, order.base_url
         if key not in self._made:
@@ -187,7 +187,7 @@ async def open_agent(order: RunSpec, home: Home, user: str, models: WorkerModels
         with nullcontext() if limited is agent.setup.model else agent.override(model=limited):
             yield agent
         return
-    model = models.within_quotas(models.named(order), user)
+    model = models.within_quotas(models.get_model(order), user)
     made, opened = get_assistant(order.assistant), list[Callable[[], object]]()
 
     async def same() -> Model:

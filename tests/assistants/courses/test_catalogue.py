@@ -47,8 +47,8 @@ def test_courses_are_found_by_name_by_key_and_in_a_text():
     assert catalogue.match("Chess") == ((), ())
     assert catalogue.by_key("b").title == "Sailing"
     assert catalogue.by_key("z") is None
-    assert catalogue.mentioned("What are the lessons of Sailing?").key == "b"
-    assert catalogue.mentioned("Hello") is None
+    assert catalogue.find_mentioned("What are the lessons of Sailing?").key == "b"
+    assert catalogue.find_mentioned("Hello") is None
 
 
 def test_where_a_course_lies_is_told_in_one_line():

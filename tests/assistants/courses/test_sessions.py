@@ -46,9 +46,9 @@ def test_nobody_sees_or_touches_another_ones(tmp_path):
         await sessions.keep(session, CourseExchange("Q", "A"))
         assert await sessions.begin("ben", session) != session
         assert await sessions.exchanges("ben", session) == []
-        assert await sessions.listed("ben") == []
+        assert await sessions.list_sessions("ben") == []
         assert not await sessions.remove("ben", session)
-        assert [each.id for each in await sessions.listed("ada")] == [session]
+        assert [each.id for each in await sessions.list_sessions("ada")] == [session]
 
     run(work())
 
@@ -61,7 +61,7 @@ def test_sessions_are_listed_newest_first_by_what_was_asked_first(tmp_path):
         await sessions.keep(one, CourseExchange("One", "1", at=10.0))
         await sessions.keep(two, CourseExchange("Two", "2", at=20.0))
         await sessions.keep(one, CourseExchange("Three", "3", at=30.0))
-        return [(each.question, each.last) for each in await sessions.listed("")]
+        return [(each.question, each.last) for each in await sessions.list_sessions("")]
 
     assert run(work()) == [("One", 30.0), ("Two", 20.0)]
 
@@ -74,7 +74,7 @@ def test_a_removed_session_is_gone_and_an_answer_that_comes_later_brings_nothing
         assert await sessions.remove("ada", session)
         assert not await sessions.remove("ada", session)
         await sessions.keep(session, CourseExchange("late", "answer"))
-        return await sessions.exchanges("ada", session), await sessions.listed("ada")
+        return await sessions.exchanges("ada", session), await sessions.list_sessions("ada")
 
     assert run(work()) == ([], [])
     with sqlite3.connect(tmp_path / FILE) as file:

@@ -42,7 +42,7 @@ def read(file, using):
 
 
 def runs_in(using):
-    return asyncio.run(using.host.home.journal.listed(JournalQuery()))
+    return asyncio.run(using.host.home.journal.list_runs(JournalQuery()))
 
 
 def large():

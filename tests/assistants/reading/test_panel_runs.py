@@ -86,7 +86,7 @@ async def answered(page):
 
 def runs_in(tmp_path):
     home = open_home(tmp_path / "data")
-    return asyncio.run(home.journal.listed(JournalQuery()))
+    return asyncio.run(home.journal.list_runs(JournalQuery()))
 
 
 def test_a_page_that_is_reloaded_in_mid_answer_goes_on_where_it_was(visit, tmp_path):
@@ -192,6 +192,6 @@ def test_a_server_that_is_killed_and_started_again_loses_nothing(browser, tmp_pa
         runner.run(answered(page))
         runner.run(page.close())
     home = open_home(tmp_path / "data")
-    (info,) = asyncio.run(home.journal.listed(JournalQuery()))
+    (info,) = asyncio.run(home.journal.list_runs(JournalQuery()))
     close_home(home)
     assert (info.agent, info.status) == ("reading", "answered")

@@ -97,7 +97,7 @@ def test_of_a_long_line_the_end_is_shown(monkeypatch):
 def test_without_a_terminal_there_is_no_such_input():
     screen = Screen(out=io.StringIO(), err=io.StringIO())
     assert open_turn_input(screen, lambda text: False, interactive=True) is None
-    with TurnInput(screen, lambda text: False).paused():
+    with TurnInput(screen, lambda text: False).pause():
         pass
 
 

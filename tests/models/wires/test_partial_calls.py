@@ -20,7 +20,7 @@ objects = st.dictionaries(st.text(max_size=4), values, min_size=1, max_size=4)
 
 def arriving(*pieces):
     call = PartialCall("id", "id")
-    call.named("tool")
+    call.set_name("tool")
     for piece in pieces:
         call.add(piece)
     return call
@@ -34,7 +34,7 @@ def test_no_beginning_of_arguments_is_complete(arguments, size):
         call.add(text[start : min(start + size, len(text) - 1)])
         assert not call.complete
     call.add(text[-1])
-    assert call.written() == CallDone(Written("id", "tool", text))
+    assert call.to_call() == CallDone(Written("id", "tool", text))
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"a": {"b": [1, {"c": 2}]}}', '{"a": "}"}', '{"a": "{}"}', ' {"a": 1}\n'])
@@ -56,17 +56,17 @@ def test_settling_does_not_complete_what_is_open():
 
 
 def test_what_follows_complete_arguments_is_dropped():
-    assert arriving('{"a": 1}', "}", " ").written() == CallDone(Written("id", "tool", '{"a": 1}'))
+    assert arriving('{"a": 1}', "}", " ").to_call() == CallDone(Written("id", "tool", '{"a": 1}'))
 
 
 def test_no_arguments_at_all_are_an_empty_object_unless_they_were_cut():
-    assert arriving("", " ").written() == CallDone(Written("id", "tool", "{}"))
-    assert arriving().written(cut=True) == CallDone(Written("id", "tool", "", cut=True))
+    assert arriving("", " ").to_call() == CallDone(Written("id", "tool", "{}"))
+    assert arriving().to_call(cut=True) == CallDone(Written("id", "tool", "", cut=True))
 
 
 def test_whole_arguments_were_not_cut():
-    assert arriving("{}").written(cut=True) == CallDone(Written("id", "tool", "{}"))
-    assert arriving('{"a": 1').written(cut=True) == CallDone(Written("id", "tool", '{"a": 1', cut=True))
+    assert arriving("{}").to_call(cut=True) == CallDone(Written("id", "tool", "{}"))
+    assert arriving('{"a": 1').to_call(cut=True) == CallDone(Written("id", "tool", '{"a": 1', cut=True))
 
 
 def test_braces_in_strings_do_not_make_it_read_again_and_again():

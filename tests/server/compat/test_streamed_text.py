@@ -14,8 +14,8 @@ def told(*tries):
     spoken, heard = StreamedText(), ""
     for number, pieces in enumerate(tries):
         if number:
-            spoken.failed()
-        spoken.asked()
+            spoken.mark_retry()
+        spoken.start_request()
         heard += "".join([spoken.told(piece) for piece in pieces])
     return heard
 
@@ -36,12 +36,12 @@ def test_a_second_try_that_says_less_takes_nothing_back():
 
 def test_another_reply_comes_after_a_gap_whatever_was_tried_before():
     spoken = StreamedText()
-    spoken.asked()
+    spoken.start_request()
     first = spoken.told("One.")
-    spoken.failed()
-    spoken.asked()
+    spoken.mark_retry()
+    spoken.start_request()
     again = spoken.told("One.")
-    spoken.asked()
+    spoken.start_request()
     assert (first, again, spoken.told("One."), spoken.told(" Two.")) == ("One.", "", f"{SEPARATOR}One.", " Two.")
 
 

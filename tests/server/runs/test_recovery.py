@@ -180,7 +180,7 @@ def test_a_server_that_stops_at_once_takes_nothing_up(tmp_path):
         assert await other.try_now()
         runs = HostedRuns([rivers()], lent, ModelCatalog(lent, is_local=True), ServerMetrics())
         async with runs.open():
-            waiting = asyncio.create_task(runs.settled())
+            waiting = asyncio.create_task(runs.wait_recovered())
             await asyncio.sleep(0)
         await asyncio.wait_for(waiting, 120)
         await other.let_go()

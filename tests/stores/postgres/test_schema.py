@@ -99,7 +99,7 @@ def test_a_schema_of_the_first_format_is_migrated_and_its_runs_go_on(in_postgres
     async def story():
         database = in_postgres.open()
         journal, audit = DatabaseJournal(database), DatabaseAudit(database)
-        last = max([entry.at for info in await journal.runs() for entry in await journal.read(info.run_id)])
+        last = max([entry.at for info in await journal.list_runs() for entry in await journal.read(info.run_id)])
         services = Services(journal, audit, clock=lambda: last + 1)
         (approval,) = await Runs(services).approvals("waiting")
         await Runs(services).approve("waiting", approval.call_id, digest=approval.digest)

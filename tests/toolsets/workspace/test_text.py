@@ -10,7 +10,7 @@ from treadle.toolsets.workspace.file_contents import decode_file_text
 def test_bytes_that_are_text_come_back_as_they_were(data):
     text = decode_file_text(data)
     if text is not None:
-        assert text.encoded(text.text) == data
+        assert text.encode(text.text) == data
         text.readable.encode()
 
 
@@ -28,4 +28,4 @@ def test_bytes_that_are_no_characters_are_shown_as_a_mark():
     text = decode_file_text("naïve\n".encode("latin-1"))
     assert text.readable == "na\ufffdve\n"
     assert not text.is_whole
-    assert text.encoded(text.text.replace("ve", "f")) == "naïf\n".encode("latin-1")
+    assert text.encode(text.text.replace("ve", "f")) == "naïf\n".encode("latin-1")

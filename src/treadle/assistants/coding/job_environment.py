@@ -24,7 +24,7 @@ from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_co
 from treadle.files import Workspace, WorkspaceProblem
 from treadle.models import CallDone, Delta, Request, TextDelta
 from treadle.plans import GuidedModel, Plan
-from treadle.routes import redacted
+from treadle.routes import redact
 from treadle.toolsets import ContextItem, FunctionToolset
 from treadle.workspace import (
     Bounds,
@@ -85,7 +85,7 @@ class ContextLoggingModel:
     def _write(self, name: str, text: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         number = sum(1 for _ in self._folder.iterdir()) + 1
-        (self._folder / f"{number:03}-{name}").write_text(redacted(text), "utf-8", errors="replace")
+        (self._folder / f"{number:03}-{name}").write_text(redact(text), "utf-8", errors="replace")
 
 
 def _to_json(value: Any) -> str:

@@ -56,7 +56,7 @@ from treadle.assistants.coding.views import (
 )
 from treadle.assistants.coding.workspaces import WorkspaceAccess, WorkspaceNotAllowed, WorkspaceNotFound, require_sandboxed
 from treadle.errors import RunNotFound, SettingsError
-from treadle.routes import Accepted, Created, Events, get, json_response, post, redacted, routes_of
+from treadle.routes import Accepted, Created, Events, get, json_response, post, redact, routes_of
 from treadle.workspace import ChangedSince
 
 MAX_JOBS = 100
@@ -92,14 +92,14 @@ class CodingApi:
     async def workspaces(self, request: Request) -> WorkspaceList:
         """List the workspaces."""
         try:
-            return WorkspaceList(self._places.listed(), self._places.missing(), _is_local(request), "")
+            return WorkspaceList(self._places.list_workspaces(), self._places.missing(), _is_local(request), "")
         except SettingsError as error:
             return WorkspaceList([], [], _is_local(request), str(error))
 
     @get("/api/coding/check", errors=WORKSPACE_ERRORS)
     async def check(self, request: Request, query: CheckQuery) -> CheckProposal:
         """Get the command that would check the work in a folder without tests."""
-        folder = self._places.opened(query.workspace.strip(), is_local=_is_local(request))
+        folder = self._places.require_folder(query.workspace.strip(), is_local=_is_local(request))
         agreed = find_check(self._host, folder, settings_for(folder))
         return CheckProposal(await asyncio.to_thread(propose_check, folder), agreed)
 
@@ -109,7 +109,7 @@ class CodingApi:
         return await make_coding_sample(self._places.samples, {job.workspace for job in self._jobs.all()})
 
     @get("/api/coding/jobs")
-    async def listed(self) -> CodingJobList:
+    async def list_jobs(self) -> CodingJobList:
         """List the coding jobs, newest first."""
         mine = self._user_jobs()
         self._carrier.take_up(mine)
@@ -124,7 +124,7 @@ class CodingApi:
         if missing := find_missing_input(given):
             raise HTTPException(422, missing)
         is_local = _is_local(request)
-        folder = self._places.opened(workspace, is_local=is_local)
+        folder = self._places.require_folder(workspace, is_local=is_local)
         settings = settings_for(folder)
         require_sandboxed(folder, is_sandboxed=settings.commands.sandbox, is_local=is_local)
         self._check_limit(request)
@@ -142,7 +142,7 @@ class CodingApi:
         return StartedCodingJob(summarize_job(job), list(settings.notes))
 
     @get("/api/coding/jobs/{job_id}", errors=NO_JOB_ERRORS)
-    async def shown(self, job_id: str) -> CodingJobView:
+    async def get_job(self, job_id: str) -> CodingJobView:
         """Get a coding job and its timeline so far."""
         look = await self._take_snapshot(self._job(job_id))
         return CodingJobView(look.job, look.steps)
@@ -220,7 +220,7 @@ class CodingApi:
         try:
             merged = await merge_job(job.id, self._jobs)
         except TreadleError as error:  # git's, or another process has it
-            raise HTTPException(409, redacted(str(error))) from error
+            raise HTTPException(409, redact(str(error))) from error
         return JobMergeResult(merged.into, merged.commit, [format_merge(job, merged)])
 
     @post(
@@ -264,7 +264,7 @@ class CodingApi:
 
     def _check_workspace(self, job: Job, request: Request) -> None:
         """Check the job's folder again: it may have been removed from the settings since the job started."""
-        folder = self._places.opened(job.workspace, is_local=_is_local(request))
+        folder = self._places.require_folder(job.workspace, is_local=_is_local(request))
         require_sandboxed(folder, is_sandboxed=settings_for(folder).commands.sandbox, is_local=_is_local(request))
 
     def _check_limit(self, request: Request) -> None:
@@ -321,7 +321,7 @@ class CodingApi:
             waiting = await self._runs.approvals(job.id)
         except RunNotFound:
             return []
-        return [replace(each, arguments=redacted(each.arguments)) for each in waiting]
+        return [replace(each, arguments=redact(each.arguments)) for each in waiting]
 
 
 def _is_local(request: Request) -> bool:
@@ -333,7 +333,7 @@ def _is_local(request: Request) -> bool:
 def _on_error(request: Request, error: Exception) -> None:
     """Map errors to client error responses: what can't be done now is no server error. The server handles a missing model."""
     if isinstance(error, TreadleError) and type(error) in STATUSES:
-        raise HTTPException(STATUSES[type(error)], redacted(str(error))) from error
+        raise HTTPException(STATUSES[type(error)], redact(str(error))) from error
 
 
 def routes(host: Host) -> list[BaseRoute]:

@@ -111,14 +111,14 @@ class SessionChanges:
         """
         undone: list[UndoneChange] = []
         while len(undone) < steps and (changes := self.load()):
-            change = await self._completed(changes[-1])
+            change = await self._complete(changes[-1])
             if change.paths:
                 restored = await self.checkpoints.restore(change.before, expected=change.after, paths=change.paths, force=force)
                 undone.append(UndoneChange(change.tool, restored))
             self._save(changes[:-1])
         return undone
 
-    async def _completed(self, change: ToolChange) -> ToolChange:
+    async def _complete(self, change: ToolChange) -> ToolChange:
         """Return a change with its end and its files, which are missing where a process ended in the middle of it."""
         if change.paths:
             return change
@@ -128,7 +128,7 @@ class SessionChanges:
 
     async def diff(self) -> str:
         """Return the difference between the files before the session's first change and now, of the files that it changed."""
-        changes = [await self._completed(change) for change in self.load()]
+        changes = [await self._complete(change) for change in self.load()]
         paths = dict.fromkeys(path for change in changes for path in change.paths)
         return await self.checkpoints.diff(changes[0].before, None, tuple(paths)) if paths else ""
 

@@ -106,7 +106,7 @@ async def list_sessions(host: Host) -> list[KnownSession]:
     if not host.home.database.exists():
         return []
     found: list[KnownSession] = []
-    for run in await journal.listed(JournalQuery(agent=assistant.name, limit=_RECENT)):
+    for run in await journal.list_runs(JournalQuery(agent=assistant.name, limit=_RECENT)):
         entries = await journal.read(run.run_id)
         opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
         mode = find_mode(host.home.folder, run.run_id, entries)

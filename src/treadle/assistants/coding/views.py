@@ -16,7 +16,7 @@ from treadle.assistants.coding.job_report import format_job_state, format_work_l
 from treadle.assistants.coding.patches import FilePatch
 from treadle.assistants.coding.timeline import EntryJson, TimelineStep
 from treadle.assistants.coding.workspaces import CodingWorkspace
-from treadle.routes import Decision, Problem, Returns, redacted
+from treadle.routes import Decision, Problem, Returns, redact
 
 PATCH_MEDIA_TYPE = "text/x-diff"
 LongText = Annotated[str, Meta(max_length=20_000)]
@@ -230,9 +230,9 @@ def to_job_detail(job: Job, doing: str, approvals: list[Approval]) -> CodingJobD
     touched, is_back = bool(job.facts.get("touched")), job.facts.get("at") == 0
     return CodingJobDetail(
         **_summary_fields(job),
-        words=redacted(format_job_state(job)),
-        why=redacted(job.why),
-        report=redacted(str(report)),
+        words=redact(format_job_state(job)),
+        why=redact(job.why),
+        report=redact(str(report)),
         lines=format_work_lines(job) if job.is_over else [],
         verdict=output.get("verdict", ""),
         model=job.origin.get("model", ""),
@@ -253,10 +253,10 @@ def redact_entry(entry: dict[str, Any]) -> EntryJson:
     """Return an entry with the fields redacted that aren't when it is written: results are."""
     match entry["kind"]:
         case "judged":
-            return {**entry, "call": {**entry["call"], "arguments": redacted(entry["call"].get("arguments", {}))}}
+            return {**entry, "call": {**entry["call"], "arguments": redact(entry["call"].get("arguments", {}))}}
         case "said":
-            return {**entry, "text": redacted(entry["text"])}
+            return {**entry, "text": redact(entry["text"])}
         case "replied":
-            return {**entry, "parts": [{**part, "text": redacted(part.get("text", ""))} for part in entry.get("parts", ())]}
+            return {**entry, "parts": [{**part, "text": redact(part.get("text", ""))} for part in entry.get("parts", ())]}
         case _:
             return entry

@@ -49,7 +49,7 @@ class WorkspaceAccess:
         """The folder of the samples."""
         return self._home / SAMPLES_FOLDER
 
-    def listed(self) -> list[CodingWorkspace]:
+    def list_workspaces(self) -> list[CodingWorkspace]:
         """Return the configured workspaces that exist, then the samples. Raises if the settings can't be read."""
         named = dict.fromkeys([*self._configured_folders(), *self._own_folders()])
         return [
@@ -65,7 +65,7 @@ class WorkspaceAccess:
             if _resolve_folder(named) is None or not self._is_allowed_name(named)
         ]
 
-    def opened(self, named: str, *, is_local: bool) -> Path:
+    def require_folder(self, named: str, *, is_local: bool) -> Path:
         """Return the named folder, if jobs may work in it. Raises `WorkspaceNotAllowed` or `WorkspaceNotFound`."""
         folder = _resolve_folder(named)
         if folder is not None and folder in self._allowed_folders():

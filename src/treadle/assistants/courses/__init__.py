@@ -44,7 +44,7 @@ assistant = Assistant(
                 _command("add", "add a folder of courses, a file, a zip archive or a URL", _READ),
                 _command("remove", "remove a folder or file", "Its courses are forgotten; the files stay."),
                 _command("delete", "delete a course, or one of its documents", "Uploaded files are deleted; others stay."),
-                _command("list", "list the courses, or show the lessons of one", does="listed"),
+                _command("list", "list the courses, or show the lessons of one", does="list_courses"),
                 _command("search", "find passages, without a model"),
                 _command("ask", "ask a question"),
                 _command("chat", "have a conversation", "Conversations are stored."),

@@ -166,7 +166,7 @@ class Catalogue(Struct, frozen=True):
         found = match_titles(name, [course.title for course in self.courses])
         return self._courses_at(found.meant), self._courses_at(found.near)
 
-    def mentioned(self, text: str) -> Course | None:
+    def find_mentioned(self, text: str) -> Course | None:
         """Return the course that a text mentions."""
         place = find_mentioned_title(text, [course.name for course in self.courses])
         if place is not None:

@@ -155,7 +155,7 @@ async def demo(args: Namespace, host: Host) -> int:
         return code
 
 
-async def listed(args: Namespace, host: Host) -> int:
+async def list_courses(args: Namespace, host: Host) -> int:
     """List the courses, or show the lessons of one."""
     async with open_library(host) as library:
         await library.look()

@@ -165,7 +165,7 @@ class CourseLibrary:
         """Whether indexing runs in the background."""
         return self._looking is not None and not self._looking.done()
 
-    async def uploaded(self) -> dict[UploadedFile, str]:
+    async def list_uploads(self) -> dict[UploadedFile, str]:
         """Return the uploaded files, each with its source, by which courses and passages refer to it."""
         prefix = self._source_prefix(self.uploads.folder)
         return {each: f"{prefix}/{each.name}" for each in await asyncio.to_thread(self.uploads.files)}
@@ -175,7 +175,7 @@ class CourseLibrary:
 
         Raises `UploadRefused`, without deleting anything, if one of them is inside a folder that was added or configured.
         """
-        uploads = {source: upload for upload, source in (await self.uploaded()).items()}
+        uploads = {source: upload for upload, source in (await self.list_uploads()).items()}
         added = self._added_folders()
         for source in sources:
             if source not in uploads and source not in added:

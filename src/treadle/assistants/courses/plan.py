@@ -119,7 +119,7 @@ def _first_step(about: str, message: str, catalogue: Catalogue) -> Plan:
 
 def _find_course_name(message: str, catalogue: Catalogue) -> str:
     """Return the course that a message names; an unknown one as written, if it is clearly meant as one."""
-    course = catalogue.mentioned(message)
+    course = catalogue.find_mentioned(message)
     if course is not None:
         return course.name
     found = _NAMED.search(message)

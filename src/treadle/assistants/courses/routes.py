@@ -292,7 +292,7 @@ class CoursesApi:
             raise HTTPException(422, str(error)) from error
 
     @get("/api/courses/shared")
-    async def shared(self) -> list[SharedCourse]:
+    async def list_shared_courses(self) -> list[SharedCourse]:
         """List the courses that other users share with you."""
         return await list_shared_courses(self._host)
 
@@ -305,7 +305,7 @@ class CoursesApi:
         """List the user's uploaded files."""
         library = await self._library()
         indexing = library.progress if library.is_indexing else None  # first: a list without it has everything that was indexed
-        uploads, courses = await library.uploaded(), (await library.catalogue()).courses
+        uploads, courses = await library.list_uploads(), (await library.catalogue()).courses
         files = [
             UploadedCourseFile(upload.name, source, upload.size, _courses_in(courses, source)) for upload, source in uploads.items()
         ]
@@ -333,7 +333,7 @@ class CoursesApi:
     async def delete_file(self, name: str) -> None:
         """Delete an uploaded file."""
         library = await self._library()
-        source = next((source for upload, source in (await library.uploaded()).items() if upload.name == name), "")
+        source = next((source for upload, source in (await library.list_uploads()).items() if upload.name == name), "")
         if not source:
             raise HTTPException(404, "There is no such file among your uploads.")
         await _delete_or_conflict(library.delete(source))
@@ -380,7 +380,7 @@ class CoursesApi:
     @get("/api/courses/sessions")
     async def sessions(self) -> CourseSessionList:
         """List the user's conversations about courses."""
-        return CourseSessionList(await self._sessions.listed(self._host.user))
+        return CourseSessionList(await self._sessions.list_sessions(self._host.user))
 
     @get("/api/courses/sessions/{session_id}", errors=NO_SESSION)
     async def session(self, session_id: str) -> CourseSessionView:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from treadle.assistant import open_private_sqlite, purge_sqlite
 from treadle.assistants.courses.sources import AnswerSource, Citation
 from treadle.errors import SettingsError
-from treadle.routes import redacted
+from treadle.routes import redact
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -77,7 +77,7 @@ class CourseSessionStore:
 
     async def answer(self, run_id: str, answer: str, sources: Sequence[AnswerSource], citations: Sequence[Citation] = ()) -> None:
         """Add the answer to a question that was stored with this run, once."""
-        values = (redacted(answer), _to_json(sources), _to_json(citations), run_id)
+        values = (redact(answer), _to_json(sources), _to_json(citations), run_id)
         query = "UPDATE exchanges SET answer = ?, sources = ?, citations = ? WHERE run_id = ? AND answer = ''"
         await self._execute(lambda connection: connection.execute(query, values))
 
@@ -90,7 +90,7 @@ class CourseSessionStore:
         rows = await self._execute(lambda connection: connection.execute(query, (session, user, last)).fetchall())
         return [_to_exchange(*row) for row in reversed(rows)]
 
-    async def listed(self, user: str) -> list[CourseSession]:
+    async def list_sessions(self, user: str) -> list[CourseSession]:
         """Return a user's sessions that contain a question, the newest first."""
         first = "SELECT substr(question, 1, 300) FROM exchanges WHERE session = sessions.id ORDER BY exchanges.id LIMIT 1"
         query = f"SELECT id, ({first}) AS first, last FROM sessions WHERE user = ? AND first IS NOT NULL ORDER BY last DESC LIMIT ?"  # noqa: S608 - our own names
@@ -162,7 +162,7 @@ def _insert_exchange(connection: "Connection", session: str, exchange: CourseExc
     found = connection.execute("UPDATE sessions SET last = ? WHERE id = ?", (now, session))
     if not found.rowcount:  # it was removed while the answer was made
         return
-    told = (redacted(exchange.question), redacted(exchange.answer), _to_json(exchange.sources), _to_json(exchange.citations))
+    told = (redact(exchange.question), redact(exchange.answer), _to_json(exchange.sources), _to_json(exchange.citations))
     insert = "INSERT INTO exchanges (session, at, question, answer, sources, citations, run_id) VALUES (?, ?, ?, ?, ?, ?, ?)"
     connection.execute(insert, (session, now, *told, exchange.run_id))
 
@@ -176,7 +176,7 @@ def _erase_runs(connection: "Connection", run_ids: Collection[str]) -> None:
 
 
 def _to_json(values: Sequence[Struct]) -> str:
-    return msgspec.json.encode(redacted(msgspec.to_builtins(values))).decode()
+    return msgspec.json.encode(redact(msgspec.to_builtins(values))).decode()
 
 
 def _to_exchange(question: str, answer: str, sources: str, citations: str, run_id: str, at: float) -> CourseExchange:

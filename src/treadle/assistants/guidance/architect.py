@@ -95,7 +95,7 @@ async def _match_confirmation(host: Host, asked: "ChatMessage", said: "ChatMessa
     run_id = asked.metadata["run_id"]
     if said.metadata.get(AUTHOR) != project_user_of(host):
         return None  # others who share the project may speak in its conversations, but not for this person
-    found = await (await open_run_session(host, run_id, said.chat_session_id)).confirmed(said.content, run_id)
+    found = await (await open_run_session(host, run_id, said.chat_session_id)).find_confirmation(said.content, run_id)
     shown = [(each["call_id"], each["digest"]) for each in asked.metadata["approvals"]]
     approval = None if found is None else found.approval
     if found is None or approval is None or shown != [(approval.call_id, approval.digest)]:

@@ -37,7 +37,7 @@ from treadle.assistants.guidance.store.errors import ItemNotFound, StoreError
 from treadle.assistants.guidance.tools import ProjectScope
 from treadle.errors import RunNotFound
 from treadle.models import Request
-from treadle.routes import redacted
+from treadle.routes import redact
 from treadle.toolsets import LazyToolset, only
 
 if TYPE_CHECKING:
@@ -367,4 +367,4 @@ def _reply_from_message(message: "ChatMessage") -> GuidanceReply:
 
 def _mask_approval(approval: Approval) -> Approval:
     """Mask an approval's arguments. Its preview was masked when it was made; its digest is that of the real arguments."""
-    return replace(approval, arguments=redacted(approval.arguments))
+    return replace(approval, arguments=redact(approval.arguments))

@@ -79,22 +79,22 @@ class PlatformClient:
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """Send a GET request."""
-        return await self._asked("GET", path, query=(query or {}).items())
+        return await self._request("GET", path, query=(query or {}).items())
 
     async def post(self, path: str, body: str, kind: str, key: str, query: Mapping[str, str] | None = None) -> Any:
         """Send a POST request. `key` is the same for every retry."""
         headers = {"content-type": kind, "idempotency-key": key}
-        return await self._asked("POST", path, headers, query=(query or {}).items(), body=body.encode())
+        return await self._request("POST", path, headers, query=(query or {}).items(), body=body.encode())
 
     async def login(self, body: bytes) -> Any:
         """Log in with a name and a password."""
-        return await self._asked("POST", LOGIN, {"content-type": "application/json"}, body=body)
+        return await self._request("POST", LOGIN, {"content-type": "application/json"}, body=body)
 
     async def delete(self, path: str, key: str) -> Any:
         """Send a DELETE request."""
-        return await self._asked("DELETE", path, {"idempotency-key": key})
+        return await self._request("DELETE", path, {"idempotency-key": key})
 
-    async def _asked(
+    async def _request(
         self,
         method: str,
         path: str,

@@ -43,7 +43,7 @@ class PlatformReply(Struct, frozen=True):
 
 async def answer_chat(session: AssistantSession, message: str, run_id: str = "", history: Sequence[Message] = ()) -> PlatformReply:
     """Answer a message: in an existing run, or in a new one that gets the history."""
-    confirmed = await session.confirmed(message, run_id)
+    confirmed = await session.find_confirmation(message, run_id)
     if confirmed is None or not (run_id or _is_last_asked(confirmed.waiting, history)):
         left = await _cancel_waiting(session, run_id) if run_id else ""
         return to_platform_reply(await session.run(message, run_id=run_id or None, history=history), left)

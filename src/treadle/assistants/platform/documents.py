@@ -52,7 +52,7 @@ class PlatformDocuments:
         self._fresh_until = time.monotonic() + REFRESH_SECONDS
         there, missing = _split_folders(self._settings.documents)
         try:
-            report = await index_folders(self._opened(), there)
+            report = await index_folders(self._open(), there)
         except TreadleError as error:
             return [f"The documents couldn't be indexed, so answers go without them: {error}"]
         new = report.added + report.changed
@@ -73,7 +73,7 @@ class PlatformDocuments:
         if not self._settings.documents or not self._settings.passages or not question.strip():
             return []
         try:
-            return await self._opened().search(question, limit=self._settings.passages, floor=self._settings.floor)
+            return await self._open().search(question, limit=self._settings.passages, floor=self._settings.floor)
         except TreadleError:
             return []  # an answer without documentation is better than none
 
@@ -82,7 +82,7 @@ class PlatformDocuments:
         if not self._settings.documents:
             return DocumentsState()
         try:
-            state = await self._opened().state()
+            state = await self._open().state()
         except TreadleError:
             return DocumentsState()
         return DocumentsState(state.documents, state.embedder)
@@ -93,7 +93,7 @@ class PlatformDocuments:
             self._store.close()
             self._store = None
 
-    def _opened(self) -> "Passages":
+    def _open(self) -> "Passages":
         if self._store is None:
             from treadle.passages import Passages, embedder_of
 

@@ -98,7 +98,7 @@ async def generate_spec(
     model: Model, description: str, passages: "tuple[PassageHit, ...]" = (), types: tuple[str, ...] = (), facts: str = ""
 ) -> GeneratedSpec:
     """Return the best of a few tries: the first without errors, else the one with the fewest."""
-    options = Options(temperature=0.3, max_tokens=3000).suited(model.traits)
+    options = Options(temperature=0.3, max_tokens=3000).for_model(model.traits)
     agent = configured_agent(None, model, parts={"instructions": GENERATE, "options": options, "name": "score"})
     asked = "\n\n".join([part for part in (format_documentation(passages) if passages else "", facts, description) if part])
     drafts: list[SpecDraft] = []

@@ -120,7 +120,7 @@ async def _run_analysis(
     agent = session.agent(model, priced=True)
     kept: dict[str, Any] = {"journal": host.home.services(), "user": host.user, "origin": host.remember(told)}
     result: Any = None
-    async with session.observed(agent) as watchers:
+    async with session.observe_turn(agent) as watchers:
         stream = agent.stream(analysis_question(about.filename), watchers=watchers, **kept)
         async with aclosing(cast("AsyncGenerator[Any]", stream)) as events:
             async for event in events:

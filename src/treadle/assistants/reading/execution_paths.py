@@ -290,7 +290,7 @@ async def ask_for_json(host: Host, name: str, instructions: str, question: str, 
         "name": name,
         "instructions": instructions,
         "limits": Limits(rounds=2, tries=3),
-        "options": Options(temperature=0.1, max_tokens=2000).suited(model.traits),
+        "options": Options(temperature=0.1, max_tokens=2000).for_model(model.traits),
     }
     agent = configured_agent(None, model, parts=parts)
     kept: dict[str, Any] = {"journal": host.home.services(), "user": host.user, "origin": host.remember({})}

@@ -79,8 +79,10 @@ async def _approve_all(runs: Runs, screen: Screen, args: argparse.Namespace) -> 
 
 async def _only_waiting_run() -> str:
     """Return the only run that waits for an answer; raise where there is none, or more than one."""
+    from treadle.stores.journal import JournalQuery
+
     home = existing_home()
-    waiting = [] if home is None else await home.journal.runs(MOST_LISTED, "waiting")
+    waiting = [] if home is None else await home.journal.list_runs(JournalQuery(status="waiting", limit=MOST_LISTED))
     if len(waiting) == 1:
         return waiting[0].run_id
     if not waiting:

@@ -7,7 +7,7 @@ import msgspec
 from treadle.cli.exit_codes import FAILED, OK
 from treadle.cli.run_store import existing_home, home_of_run, resolve_run_id
 from treadle.cli.runner import run_async
-from treadle.cli.ui.pager import paged
+from treadle.cli.ui.pager import open_pager
 from treadle.cli.ui.render import (
     format_call,
     format_count,
@@ -55,7 +55,7 @@ async def _list_records(args: argparse.Namespace) -> int:
         screen.line(to_terminal_json([_to_json(link) for link in links]))
     elif links:
         rows = [("NO", "WHEN", "RUN", "USER", "VERDICT", "TOOK", "CALL", "RESULT"), *map(_to_row, links)]
-        with paged(screen, wanted=not args.no_pager):
+        with open_pager(screen, wanted=not args.no_pager):
             for line in format_table(rows, screen.width):
                 screen.line(line)
     else:

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 async def _show_queues(args: argparse.Namespace, screen: Screen) -> int:
     database = open_home().database
     stats = await read_operation_stats(database) if existing_home() else OperationStats()
-    workers = await WorkerList(database).listed() if existing_home() else []
+    workers = await WorkerList(database).list_workers() if existing_home() else []
     if args.json:
         screen.line(to_terminal_json({**msgspec.to_builtins(stats), "workers": msgspec.to_builtins(workers)}))
         return OK

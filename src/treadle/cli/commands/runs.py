@@ -5,7 +5,7 @@ import argparse
 from treadle.cli.exit_codes import OK
 from treadle.cli.run_store import account_name, existing_home, home_of_run, resolve_run_id
 from treadle.cli.runner import run_async
-from treadle.cli.ui.pager import paged
+from treadle.cli.ui.pager import open_pager
 from treadle.cli.ui.render import format_table, format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.states import state_name
@@ -29,11 +29,11 @@ def run(args: argparse.Namespace) -> int:
 async def _list_runs(args: argparse.Namespace) -> int:
     home, screen = existing_home(), Screen()
     wanted = JournalQuery(status=args.status or "", limit=args.most, rating=args.rating)
-    found = [] if home is None else await home.journal.listed(wanted)
+    found = [] if home is None else await home.journal.list_runs(wanted)
     if args.json:
         screen.line(to_terminal_json(found))
     elif found:
-        with paged(screen, wanted=not args.no_pager):
+        with open_pager(screen, wanted=not args.no_pager):
             for line in format_table([("RUN", "WHEN", "STATUS", "AGENT", "TITLE"), *map(_to_row, found)], screen.width):
                 screen.line(line)
     else:

@@ -10,7 +10,7 @@ import msgspec
 from treadle.cli.run_store import home_of_run
 from treadle.cli.runner import run_async
 from treadle.cli.ui.event_printer import format_result, format_verdict
-from treadle.cli.ui.pager import paged
+from treadle.cli.ui.pager import open_pager
 from treadle.cli.ui.render import (
     clean_for_terminal,
     escape_invisible,
@@ -77,7 +77,7 @@ async def _show_run(args: argparse.Namespace) -> int:
     for child in () if args.entries else await journal.children(args.run):
         journals[child] = await journal.read(child)
     feedback = (await Runs(home).feedback(args.run)).get(args.run, [])
-    with paged(screen, wanted=not args.no_pager):
+    with open_pager(screen, wanted=not args.no_pager):
         _print_journals(screen, args, journals, feedback)
     return 0
 

@@ -116,7 +116,7 @@ class ApprovalPrompt:
     async def __call__(self, approval: Approval) -> Answer:
         """Ask until there is an answer."""
         async with self._one_at_a_time:
-            with self._screen.status.hidden(), nullcontext() if self.turn_input is None else self.turn_input.paused():
+            with self._screen.status.hidden(), nullcontext() if self.turn_input is None else self.turn_input.pause():
                 return await self._ask(approval)
 
     async def _ask(self, approval: Approval) -> Answer:

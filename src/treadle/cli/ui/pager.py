@@ -26,13 +26,13 @@ LESS = "FRX"  # its options where neither $PAGER nor $LESS says otherwise
 
 
 @contextmanager
-def paged(screen: Terminal | None, *, wanted: bool = True) -> Generator[None]:
+def open_pager(screen: Terminal | None, *, wanted: bool = True) -> Generator[None]:
     """Send what is written to the screen in this context through the pager, if it is longer than the terminal."""
     command = find_pager() if wanted and isinstance(screen, Screen) and screen.is_shared else ()
     if not command or not isinstance(screen, Screen):
         yield
         return
-    with screen.redirected(Collected) as (out, err):
+    with screen.redirect(Collected) as (out, err):
         err.waits_for = out
         try:
             yield

@@ -74,7 +74,7 @@ class Screen:
         return self._out.is_terminal and self._err.is_terminal
 
     @contextmanager
-    def redirected(self, make: Callable[[TextIO], RedirectT]) -> Generator[tuple[RedirectT, RedirectT]]:
+    def redirect(self, make: Callable[[TextIO], RedirectT]) -> Generator[tuple[RedirectT, RedirectT]]:
         """Write to other files in this context, made from the present ones. Widths and colours stay those of the terminal."""
         before = self._out.file, self._err.file
         made = make(before[0]), make(before[1])

@@ -66,7 +66,7 @@ class TurnInput:
             self._sending = []
 
     @contextmanager
-    def paused(self) -> Generator[None]:
+    def pause(self) -> Generator[None]:
         """Leave the terminal to a question, in this context."""
         terminal = self._terminal
         if terminal is None:

@@ -107,7 +107,7 @@ class _BraceReader:
         if quick is not None:
             self._tape.take(quick.end() - self._tape.at)
             return quick[1]
-        quoted = yield from self._quoted(depth)
+        quoted = yield from self._read_quoted(depth)
         text, mark = yield from take_until(self._tape, self._in_key)
         if mark != ":":
             raise NotALiteral if mark else _TextEnded
@@ -120,7 +120,7 @@ class _BraceReader:
         quick = _QUICK_WORD.match(tape.window, tape.at)
         if quick is not None:
             return _UnquotedText(tape.take(quick.end() - tape.at))
-        quoted = yield from self._quoted(depth)
+        quoted = yield from self._read_quoted(depth)
         if quoted is not None:
             return quoted
         opener = yield from peek(tape)
@@ -131,7 +131,7 @@ class _BraceReader:
         tape.take(1)
         return (yield from (self.members if opener == "{" else self._read_items)(depth + 1))
 
-    def _quoted(self, depth: int) -> Reading[str | None]:
+    def _read_quoted(self, depth: int) -> Reading[str | None]:
         """Read a quoted text of any kind, if there is one here."""
         if (yield from take_if_next(self._tape, self._quote)):
             return (yield from self._text(depth))

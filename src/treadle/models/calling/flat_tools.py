@@ -41,7 +41,7 @@ class FlatToolsModel:
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply, with the original names of the tools."""
-        history = request.history.retold("flat", self._flatten_message)
+        history = request.history.convert("flat", self._flatten_message)
         async for delta in self._model.reply(replace(request, tools=self._flatten_tools(request.tools), history=history)):
             match delta:
                 case CallDelta() if delta.name in self._origins:

@@ -103,7 +103,7 @@ class GuidedModel:
         """Return the request for a plan's question."""
         history = History([*asked.before, *([person_message(asked.text)] if asked.text else ())])
         shape = asked.shape if self._model.traits.holds else None
-        options = asked.options.suited(self._model.traits)
+        options = asked.options.for_model(self._model.traits)
         return Request(asked.instructions, history, asked.tools, options=options, shape=shape, progress=progress)
 
 

@@ -57,7 +57,7 @@ class PromptedModel:
         return replace(self._to_text_history(request), instructions=self._explain_tools(request), tools=())
 
     def _to_text_history(self, request: Request) -> Request:
-        return replace(request, history=request.history.retold(self._form, self._to_text_message))
+        return replace(request, history=request.history.convert(self._form, self._to_text_message))
 
     def _explain_tools(self, request: Request) -> str:
         """Return the instructions with the tools explained.

@@ -110,7 +110,7 @@ class Anthropic:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        history = request.history.encoded("anthropic", lambda message: encode_anthropic_message(message, request.blobs))
+        history = request.history.encode("anthropic", lambda message: encode_anthropic_message(message, request.blobs))
         reading = AnthropicReply(self._server, CallIds(len(request.history)))
         splitter = SseSplitter() if self._stream else None
         body = self._encode_body(request, history)
@@ -459,7 +459,7 @@ class AnthropicReply:
                 self._own = _ServerBlock(raw)
             case "tool_use":
                 self._call = PartialCall(self._ids.unique(block.id), block.id or "")
-                yield self._call.named(block.name or "")
+                yield self._call.set_name(block.name or "")
                 self._call.add(encode(block.input).decode() if block.input else "")
             case "redacted_thinking":
                 yield ThinkingDelta("", _REDACTED + (block.data or ""))
@@ -490,7 +490,7 @@ class AnthropicReply:
         call, self._call = self._call, None
         if call is not None:
             self._called = True
-            yield call.written(cut=cut)
+            yield call.to_call(cut=cut)
 
     def _block(self, block: _Block, raw: Raw, *, last: bool) -> Iterator[Delta]:
         """Read a block of a complete reply. Arguments are an object even if they were cut off, so the last one isn't trusted."""

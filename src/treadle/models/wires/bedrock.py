@@ -107,7 +107,7 @@ class Bedrock:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        history = request.history.encoded(self._form, partial(encode_bedrock_message, self._family, blobs=request.blobs))
+        history = request.history.encode(self._form, partial(encode_bedrock_message, self._family, blobs=request.blobs))
         reading = BedrockReply(self._server, CallIds(len(request.history)))
         splitter = AwsEventSplitter() if self._stream else None
         body = self._encode_body(request, history)

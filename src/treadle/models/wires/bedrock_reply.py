@@ -238,7 +238,7 @@ class BedrockReply:
         yield from self._close_call(cut=False)  # another block after it: nothing was cut off
         if start.tool_use is not None:
             self._call = PartialCall(self._ids.unique(start.tool_use.tool_use_id), start.tool_use.tool_use_id or "")
-            yield self._call.named(start.tool_use.name or "")
+            yield self._call.set_name(start.tool_use.name or "")
 
     def _continue_block(self, change: _ContentDelta) -> Iterator[Delta]:
         """Handle a delta of a block. Only calls have a start event; text and reasoning begin with their first delta."""
@@ -276,7 +276,7 @@ class BedrockReply:
         call, self._call = self._call, None
         if call is not None:
             self._called = True
-            yield call.written(cut=cut)
+            yield call.to_call(cut=cut)
 
     def _read_block(self, block: _Block, *, last: bool) -> Iterator[Delta]:
         """Read a block of a complete reply. Arguments are an object even if they were cut off, so the last one isn't trusted."""

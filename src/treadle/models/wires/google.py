@@ -112,7 +112,7 @@ class Google:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        history = request.history.encoded(self._form, partial(self._encode_message, blobs=request.blobs))
+        history = request.history.encode(self._form, partial(self._encode_message, blobs=request.blobs))
         head = self._head(request)
         body = b'{%b"contents":[%b]}' % (head.encoded, _join_contents(history, request.note))
         reading = GoogleReply(self._server, CallIds(len(request.history)), head.names)
@@ -450,7 +450,7 @@ class GoogleReply:
         if not self.ended and self._reason is None:
             raise broken_reply_error(self._server, "it ended without saying why")
         if self._reason in _FAILED:
-            said = self._server.quoted(self._explanation)
+            said = self._server.quote(self._explanation)
             raise ReplyBroken(
                 f"{self._server.model} at {self._server.host} wrote no call or answer that can be read ({self._reason}): "
                 f"ask it again.{f' It said: {said}' if said else ''}"

@@ -203,7 +203,7 @@ async def _fetch_token(source: _ServiceAccount | _UserLogin, now: float) -> _Tok
     server = ServerIdentity("Google's token endpoint", source.address, remedy="is the network up?", secrets=secrets)
     status, headers, body = await _post(server, urlencode(form).encode())
     if status in (400, 401, 403):
-        refusal = f"Google does not accept the credentials in {source.path} ({status}: {server.quoted(_error_reason(body))})."
+        refusal = f"Google does not accept the credentials in {source.path} ({status}: {server.quote(_error_reason(body))})."
         raise ModelRefused(f"{refusal} {source.remedy}", status=status)
     if status != 200:
         raise error_from_response(server, status, headers, body)

@@ -88,7 +88,7 @@ class _GeminiConverter:
         if isinstance(reference, str):
             target = _resolve(self._root, reference)
             if self._is_too_deep(reference, used):
-                return _truncated(reference, {**target, **merged})
+                return _placeholder(reference, {**target, **merged})
             used.append(reference)
             return self._expand({**target, **merged}, used)
         for part in _as_schemas(merged.pop("allOf", None)):
@@ -198,7 +198,7 @@ def _any_value(description: str) -> Schema:
     return {"anyOf": [_add_description(first, description), *others]}
 
 
-def _truncated(reference: str, schema: Schema) -> Schema:
+def _placeholder(reference: str, schema: Schema) -> Schema:
     """Return the placeholder for a recursive value at the depth where it isn't described any further."""
     name = unquote(reference.rpartition("/")[2])
     kind = "object" if "properties" in schema else schema.get("type")

@@ -97,7 +97,7 @@ class Ollama:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        history = request.history.encoded("ollama", lambda message: encode_ollama_message(message, request.blobs))
+        history = request.history.encode("ollama", lambda message: encode_ollama_message(message, request.blobs))
         content = self._encode_content(request, history)
         size = len(content) - (_image_surplus(request.history) if request.blobs is not None else 0)
         window = self._choose_window(size, request.options)
@@ -187,7 +187,7 @@ def _encode_user(parts: Sequence[Part], blobs: MediaLoader | None) -> bytes:
 
 def _image_surplus(history: History) -> int:
     """Return how many bytes of the encoded messages are no tokens: an image is some hundreds of tokens, whatever its size."""
-    counts = history.encoded("ollama images", lambda message: b",".join([b"%d" % size for size in _image_surpluses(message)]))
+    counts = history.encode("ollama images", lambda message: b",".join([b"%d" % size for size in _image_surpluses(message)]))
     return sum([int(count) for count in counts.split(b",") if count])
 
 

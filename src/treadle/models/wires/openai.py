@@ -227,7 +227,7 @@ class ChatEncoder:
         """Encode all messages of a request, with its note at the end."""
         if not self._quirks.strict_roles:
             encode_once = self.message if request.blobs is None else partial(self.message, blobs=request.blobs)
-            encoded = request.history.encoded(self._form, encode_once)
+            encoded = request.history.encode(self._form, encode_once)
             return append_note(request, encoded) if request.note else encoded
         encoded = self._encode_strict_roles(request.history, request.blobs)
         if request.note and request.history and request.history[-1].role == "tools" and not ends_with_user(request.history[-1]):
@@ -530,7 +530,7 @@ class ChatReply:
         text = _arguments_text(function)
         call = self._call(piece, function.name, text)
         if function.name and not call.name:
-            deltas.append(call.named(function.name))
+            deltas.append(call.set_name(function.name))
         call.add(text)
         if is_present(piece.extra_content):
             call.opaque = _extra_content(self._wire, piece.extra_content)
@@ -573,7 +573,7 @@ class ChatReply:
 
     def _finish_call(self, call: PartialCall, *, cut: bool = False) -> CallDone:
         self._called = True
-        return call.written(cut=cut)
+        return call.to_call(cut=cut)
 
     def _stop(self, reason: str) -> None:
         if reason in _FAILED:

@@ -65,7 +65,7 @@ class PartialCall:
         """The arguments so far."""
         return "".join(self._pieces)
 
-    def named(self, name: str) -> CallDelta:
+    def set_name(self, name: str) -> CallDelta:
         """Set the name and return the delta that announces this call."""
         self.name = name
         return CallDelta(self.id, name)
@@ -85,7 +85,7 @@ class PartialCall:
         """Mark the call complete if its arguments are an object, even an empty one: another call has begun."""
         self.complete = self.complete or is_object(self.text)
 
-    def written(self, *, cut: bool = False) -> CallDone:
+    def to_call(self, *, cut: bool = False) -> CallDone:
         """Return the call as it is now. `cut` says that the reply ended early; a call with complete arguments wasn't cut."""
         text = self.text
         cut = cut and not (self.complete or is_object(text))

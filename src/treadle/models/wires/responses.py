@@ -88,9 +88,9 @@ class Responses:
 
     def _encode_history(self, request: Request) -> bytes:
         if self._reasons:
-            return request.history.encoded(WIRE, partial(encode_response_items, blobs=request.blobs))
+            return request.history.encode(WIRE, partial(encode_response_items, blobs=request.blobs))
         form = f"{WIRE} without reasoning"  # a model that doesn't reason refuses the reasoning items of one that does
-        return request.history.encoded(form, partial(encode_response_items, reasoning=False, blobs=request.blobs))
+        return request.history.encode(form, partial(encode_response_items, reasoning=False, blobs=request.blobs))
 
     def _encode_head(self, request: Request) -> bytes:
         """Encode the body up to its input. A run sends the very same values each round, so the last one is cached."""
@@ -567,7 +567,7 @@ class ResponsesReply:
         call = PartialCall(self._ids.unique(item.call_id), item.call_id or "")
         self._open.append(call)
         self._by_key.update((key, call) for key in keys)
-        yield call.named(item.name or "")
+        yield call.set_name(item.name or "")
 
     def _end_item(self, key: _Key, payload: bytes) -> Iterator[Delta]:
         """Handle an item that is complete."""
@@ -619,7 +619,7 @@ class ResponsesReply:
         self._open = [call for call in self._open if call not in closed]
         self._waiting = [call for call in self._waiting if call not in closed]
         self._called = self._called or bool(closed)
-        return [call.written(cut=cut) for call in closed]
+        return [call.to_call(cut=cut) for call in closed]
 
     def _end_response(self, status: str, response: _Response) -> Iterator[Delta]:
         """End the response: return what wasn't streamed yet, and why it ended."""

@@ -139,7 +139,7 @@ class AcpServer:
                 return ListSessionsResponse(sessions=[])
             user = (await AssistantSession(self._assistant, host).caller()).user
             found: list[SessionInfo] = []
-            for run in await host.home.journal.listed(JournalQuery(agent=self._assistant.name, limit=LISTED)):
+            for run in await host.home.journal.list_runs(JournalQuery(agent=self._assistant.name, limit=LISTED)):
                 folder = _folder_of(await read_run_entries(host.home, run.run_id))
                 if run.user != user or not folder or (cwd is not None and folder != cwd):
                     continue

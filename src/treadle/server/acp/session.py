@@ -206,7 +206,9 @@ class AcpSession:
             message = told.message
         how: dict[str, Any] = {"journal": self._session.host.home.services(), **caller_arguments(await self._session.caller())}
         if await self._is_unfinished():
-            result = await self._watched(lambda watchers: self.agent.resume(self._run_id, watchers=watchers, **how), resumes=True)
+            result = await self._run_with_updates(
+                lambda watchers: self.agent.resume(self._run_id, watchers=watchers, **how), resumes=True
+            )
             if result.stopped in ("waiting", "cancelled", "failed"):
                 self._make_updates().say(NOT_SENT)
                 return result
@@ -217,16 +219,16 @@ class AcpSession:
         self._turns += 1
         message = self._add_notes(message)
         origin = self._session.host.remember(dict(self._session.host.about if self._own is None else self._own.about))
-        return await self._watched(
+        return await self._run_with_updates(
             lambda watchers: self.agent.run(message, run_id=self._run_id, history=history, watchers=watchers, origin=origin, **how)
         )
 
-    async def _watched(
+    async def _run_with_updates(
         self, work: Callable[[tuple[Any, ...]], Awaitable[RunResult[Any]]], *, resumes: bool = False
     ) -> RunResult[Any]:
         """Run a turn whose events are sent as updates, and send what no model has streamed of its answer."""
         updates = self._updates = self._make_updates()
-        async with self._session.observed(self.agent, self._run_id, resumes=resumes) as counting:
+        async with self._session.observe_turn(self.agent, self._run_id, resumes=resumes) as counting:
             result = await work((updates, *counting))
         if (
             result.stopped in ("answered", "limit", "waiting")

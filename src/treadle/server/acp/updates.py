@@ -110,10 +110,10 @@ class SessionUpdates:
             case PersonSaid() | MessageDelivered():
                 self._send(update_user_message_text(event.text))
             case ModelAsked():
-                self._streamed.asked()
+                self._streamed.start_request()
                 self.words = ""
             case ModelRetried():
-                self._streamed.failed()
+                self._streamed.mark_retry()
                 self.words = ""
                 self._drop_unwritten()
                 self._send(update_agent_thought_text(f"{event.reason} Trying again in {event.wait:.0f} s.\n"))

@@ -149,7 +149,7 @@ class TurnAgentFactory:
         return {
             **said,
             "instructions": "\n\n".join(added),
-            "policy": ClientToolPolicy(to_policy(self.assistant.configured(host).policy), names, tainted=tainted),
+            "policy": ClientToolPolicy(to_policy(self.assistant.for_host(host).policy), names, tainted=tainted),
             "options": asked.options,
             "discovery": Discovery(always=tuple(names)),
             "output_type": str if asked.shape is None else asked.shape,

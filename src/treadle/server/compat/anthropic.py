@@ -256,7 +256,7 @@ class AnthropicWriter:
             opening = self._start() + _block(0, {"type": "text", "text": ""})
         return opening + _delta(self._block, {"type": "text_delta", "text": text})
 
-    def ended(self, answer: CompatAnswer) -> bytes:
+    def write_end(self, answer: CompatAnswer) -> bytes:
         """Return the final events: calls, stop reason, and usage."""
         parts = [self._start()]
         if self._block >= 0:
@@ -272,7 +272,7 @@ class AnthropicWriter:
         parts.append(format_event({"type": "message_stop"}, "message_stop"))
         return b"".join(parts)
 
-    def failed(self, refused: CompatError) -> bytes:
+    def write_error(self, refused: CompatError) -> bytes:
         """Return the event of an error, which ends the stream."""
         return format_event(anthropic_error(refused), "error")
 

@@ -88,9 +88,9 @@ class CompatTurn:
                 if told := self._spoken.told(event.text):
                     self._pieces.append(told)
             case ModelAsked():
-                self._spoken.asked()
+                self._spoken.start_request()
             case ModelRetried():
-                self._spoken.failed()
+                self._spoken.mark_retry()
             case CallStarted() if event.call.name in self._writing:
                 if self._writing[event.call.name].effect_of(event.call.arguments) != "read":
                     self._effects.add(event.call.id)

@@ -278,7 +278,7 @@ class OpenAIWriter:
         """Return the chunk of a piece of text."""
         return self._chunk({"content": text})
 
-    def ended(self, answer: CompatAnswer) -> bytes:
+    def write_end(self, answer: CompatAnswer) -> bytes:
         """Return the final chunks: calls, finish reason, and usage."""
         calls = [{"index": number, **_call_to_json(call)} for number, call in enumerate(answer.calls)]
         chunks = [self._chunk({"tool_calls": calls})] if calls else []
@@ -287,7 +287,7 @@ class OpenAIWriter:
             chunks.append(format_event({**self._envelope("chat.completion.chunk"), "choices": [], "usage": _usage_to_json(answer)}))
         return b"".join([*chunks, format_event(b"[DONE]")])
 
-    def failed(self, refused: CompatError) -> bytes:
+    def write_error(self, refused: CompatError) -> bytes:
         """Return the event of an error, which ends the stream."""
         return format_event(openai_error(refused))
 

@@ -15,13 +15,13 @@ class StreamedText:
         self._heard = 0  # characters of it that were said before, and are now said again
         self._is_again = False  # whether the next request is another try
 
-    def asked(self) -> None:
+    def start_request(self) -> None:
         """Start a request: what comes is another reply, or a retry of the same one."""
         if not self._is_again:
             self._said = ""
         self._heard, self._is_again = 0, False
 
-    def failed(self) -> None:
+    def mark_retry(self) -> None:
         """Mark the next reply as a retry."""
         self._is_again = True
 

@@ -37,11 +37,11 @@ class AnswerWriter(Protocol):
         """Return the bytes of a piece of text."""
         ...
 
-    def ended(self, answer: CompatAnswer) -> bytes:
+    def write_end(self, answer: CompatAnswer) -> bytes:
         """Return the bytes that come after all text."""
         ...
 
-    def failed(self, refused: CompatError) -> bytes:
+    def write_error(self, refused: CompatError) -> bytes:
         """Return the bytes of an error, which ends the stream."""
         ...
 
@@ -162,11 +162,11 @@ async def _iter_events(pieces: _ChunkReader, writing: AnswerWriter) -> AsyncGene
         while not isinstance(piece := await pieces.next(), CompatAnswer):
             yield writing.beat if piece is None else writing.words(piece)
     except CompatError as refused:
-        yield writing.failed(refused)
+        yield writing.write_error(refused)
         return
     if piece.tail:
         yield writing.words(piece.tail)
-    yield writing.ended(piece)
+    yield writing.write_end(piece)
 
 
 def _headers(run_id: str) -> dict[str, str]:

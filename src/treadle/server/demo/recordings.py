@@ -78,8 +78,8 @@ def demonstration_routes(home: Home) -> list[BaseRoute]:
     """Return the route of the recordings."""
 
     @get("/api/demonstrations", returns="the recordings")
-    async def listed() -> list[DemoRecording]:
+    async def get_demonstrations() -> list[DemoRecording]:
         """List the recorded runs that can be played; empty unless the server was started with --demo."""
         return await list_recordings(home)
 
-    return routes_of(listed)
+    return routes_of(get_demonstrations)

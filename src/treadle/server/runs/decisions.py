@@ -63,7 +63,7 @@ async def list_decisions(runs: HostedRuns, query: DecisionListQuery, by: Request
     known: dict[str, dict[str, CallDecision]] = {}
     before = query.before or None
     for _ in range(MAX_PAGES if runs.home.database.exists() else 0):
-        links = await runs.home.audit.listed(AuditQuery(before=before, limit=PAGE))
+        links = await runs.home.audit.list_records(AuditQuery(before=before, limit=PAGE))
         for link in links:
             record, before = link.record, link.seq
             if record.verdict not in DECIDED or record.stage != "ended":

@@ -45,14 +45,14 @@ class FeedbackApi:
         self._runs = Runs(runs.home)
 
     @get("/api/feedback")
-    async def listed(self, request: Request, query: FeedbackQuery) -> FeedbackList:
+    async def list_feedback(self, request: Request, query: FeedbackQuery) -> FeedbackList:
         """Get the feedback on the answers of runs; those without any are left out."""
         found = await self._runs.feedback(*[run_id for run_id in query.runs.split(",") if run_id][:MOST_RUNS])
         infos = [await self._home.journal.info(run_id) for run_id in found]
         return FeedbackList({info.run_id: found[info.run_id] for info in await self._hosted.shown_to(infos, requester_of(request))})
 
     @put("/api/runs/{run_id}/feedback/{message:int}", errors=NOT_FOUND, returns="the feedback as it is stored")
-    async def rated(self, request: Request, run_id: str, message: int, body: FeedbackRequest) -> Feedback:
+    async def rate_answer(self, request: Request, run_id: str, message: int, body: FeedbackRequest) -> Feedback:
         """Give feedback on the answer to a message of the user, in place of the feedback before."""
         await self._check_shown(run_id, request)
         feedback = await self._runs.rate(run_id, body.rating, body.comment, message=message)
@@ -60,7 +60,7 @@ class FeedbackApi:
         return feedback
 
     @delete("/api/runs/{run_id}/feedback/{message:int}", errors=NOT_FOUND, returns="there is none any more")
-    async def withdrawn(self, request: Request, run_id: str, message: int) -> None:
+    async def withdraw_feedback(self, request: Request, run_id: str, message: int) -> None:
         """Withdraw the feedback on an answer."""
         await self._check_shown(run_id, request)
         await self._runs.rate(run_id, None, message=message)

@@ -129,16 +129,16 @@ class HostedRuns:
                     await task
             await self._lock.let_go()
 
-    async def settled(self) -> None:
+    async def wait_recovered(self) -> None:
         """Wait until interrupted runs are active again: before that, they look abandoned."""
         await self._settled.wait()
 
     async def _recover_runs(self) -> None:
         try:
             if self.home.database.exists() and await wait_for_lock(self._lock):
-                for info in await self.home.journal.listed(JournalQuery(status="open", limit=MAX_RECOVERED)):
+                for info in await self.home.journal.list_runs(JournalQuery(status="open", limit=MAX_RECOVERED)):
                     await self._recover_run(info.run_id)
-                for info in await self.home.journal.listed(JournalQuery(status="waiting", limit=MAX_RECOVERED, asks=True)):
+                for info in await self.home.journal.list_runs(JournalQuery(status="waiting", limit=MAX_RECOVERED, asks=True)):
                     if not find_pending_approvals(await read_journals(self.home, info.run_id)):
                         await self._recover_run(info.run_id)
         except TreadleError as error:
@@ -159,7 +159,7 @@ class HostedRuns:
 
     async def _wake_run(self, run_id: str) -> bool:
         """Resume a run whose time to wait is over. Return False for one that isn't this server's to go on with."""
-        await self.settled()
+        await self.wait_recovered()
         if not await self._lock.try_now() or self._jobs.has(run_id):
             return False
         if self.live.is_under_way(run_id):
@@ -194,7 +194,7 @@ class HostedRuns:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
         run_id, digest = run_id_of_key(key), digest_request(asked) if key else ""
         if asked.where == "workers":
-            await check_budget(await self._models.named(asked.model or ""))
+            await check_budget(await self._models.get_model(asked.model or ""))
             return await submit_turn(self._host, self._models, asked, run_id)
         begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call, digest)
         async with self._alone.setdefault(run_id or new_run_id(), asyncio.Lock()):  # the same request may come twice at once
@@ -213,7 +213,7 @@ class HostedRuns:
             return []
 
     async def _continue_run(self, asked: TurnRequest, by: Requester) -> RunningTurn:
-        await self.settled()
+        await self.wait_recovered()
         entries = await read_run_entries(self.home, asked.run_id)
         begun = replace(self._apply_changes(self._origin_of(asked.run_id, entries), asked), call=None)
         if asked.assistant not in ("", begun.assistant):
@@ -233,7 +233,7 @@ class HostedRuns:
 
         One that was sent before, by its id, isn't sent again.
         """
-        await self.settled()
+        await self.wait_recovered()
         async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
             entries, prompt = await read_run_entries(self.home, run_id), _prompt_of(asked)
             begun = replace(self._origin_of(run_id, entries), call=None)
@@ -265,7 +265,7 @@ class HostedRuns:
 
     async def resume(self, run_id: str, asked: ResumeRequest, by: Requester) -> RunningTurn:
         """Resume a run that stopped before it was answered."""
-        await self.settled()
+        await self.wait_recovered()
         entries = await read_run_entries(self.home, run_id)
         begun = self._apply_changes(self._origin_of(run_id, entries), asked)
         self._check_idle(run_id)
@@ -356,7 +356,7 @@ class HostedRuns:
         """Prepare the assistant of a run, for the requester."""
         if begun.call is None:
             await self._models.check(begun.model)
-            model = await self._models.named(begun.model)
+            model = await self._models.get_model(begun.model)
         else:
             model = one_call(begun.call.name, begun.call.arguments)
         close = list[Callable[[], object]]()
@@ -434,7 +434,7 @@ class HostedRuns:
         entries = await read_run_entries(self.home, run_id)
         await self.check_shown(run_id, by)
         if not is_worker_run(find_opened(entries)):  # those are recovered by workers; another server may hold the lock for long
-            await self.settled()
+            await self.wait_recovered()
         async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
             if await self.live.cancel(run_id):
                 return await self._status_of(run_id)
@@ -448,13 +448,13 @@ class HostedRuns:
         if is_worker_run(find_opened(entries)):
             await retry_run(self.home, run_id)
             return None
-        await self.settled()
+        await self.wait_recovered()
         check_failed(run_id, replay(await read_run_entries(self.home, run_id)).finished)
         return await self.resume(run_id, ResumeRequest(), by)
 
     async def delete(self, run_id: str, by: Requester) -> None:
         """Delete a run that isn't active, with all stored content of it."""
-        await self.settled()
+        await self.wait_recovered()
         await read_run_entries(self.home, run_id)
         await self.check_shown(run_id, by)
         async with self._alone.setdefault(run_id, asyncio.Lock()):

@@ -79,11 +79,11 @@ class RunsApi:
         self._live = runs.live
 
     @get("/api/runs", errors={404: "`before` names no run"})
-    async def listed(self, request: Request, query: RunListQuery) -> RunList:
+    async def list_runs(self, request: Request, query: RunListQuery) -> RunList:
         """List runs, newest first."""
         before = await self._parse_position(query.before) if query.before else None
         wanted = JournalQuery(query.search, query.status, query.assistant, before, query.limit + 1, rating=query.rating)
-        found = await self._home.journal.listed(wanted)
+        found = await self._home.journal.list_runs(wanted)
         runs = found[: query.limit]
         following = "{!r},{}".format(*place_in_list(runs[-1])) if len(found) > query.limit else ""
         return RunList(await self._runs.shown_to(runs, requester_of(request)), bool(following), following)
@@ -114,7 +114,7 @@ class RunsApi:
         return RunStatusView(way, await status_of(self._home, way)) if isinstance(way, str) else self._start_response(request, way)
 
     @get("/api/runs/{run_id}", errors=NOT_FOUND)
-    async def shown(self, request: Request, run_id: str, query: RunQuery) -> RunView:
+    async def get_run(self, request: Request, run_id: str, query: RunQuery) -> RunView:
         """Get a run, with all its entries; after `wait`, or as soon as it is over or waits."""
         await self._load_info(run_id)
         await self._runs.check_shown(run_id, requester_of(request))
@@ -143,7 +143,7 @@ class RunsApi:
     async def events(self, request: Request, run_id: str, query: EventStreamQuery) -> RunEvents | AllRead:
         """Stream the events of a run as server-sent events."""
         place = parse_cursor(request.headers.get("last-event-id", "") or query.after)
-        await self._runs.settled()
+        await self._runs.wait_recovered()
         await self._runs.check_shown(run_id, requester_of(request))
 
         async def data() -> Any:
@@ -230,7 +230,7 @@ class RunsApi:
     async def waiting(self, request: Request) -> PendingApprovalList:
         """List pending approvals."""
         found: list[PendingApproval] = []
-        waiting = await self._home.journal.listed(JournalQuery(status="waiting", limit=MAX_WAITING, asks=True))
+        waiting = await self._home.journal.list_runs(JournalQuery(status="waiting", limit=MAX_WAITING, asks=True))
         for info in await self._runs.shown_to(waiting, requester_of(request)):
             for approval in find_pending_approvals(await read_journals(self._home, info.run_id)):
                 said: dict[str, Any] = {
@@ -240,7 +240,7 @@ class RunsApi:
         return PendingApprovalList(found)
 
     @get("/api/approvals/history")
-    async def decided(self, request: Request, query: DecisionListQuery) -> DecisionList:
+    async def list_decisions(self, request: Request, query: DecisionListQuery) -> DecisionList:
         """List past decisions about calls, newest first: who decided, when, and how long the call had waited."""
         return await list_decisions(self._runs, query, requester_of(request))
 
@@ -308,12 +308,12 @@ class PermissionsApi:
         self._runs = runs
 
     @get("/api/permissions")
-    async def listed(self, request: Request) -> GrantList:
+    async def list_grants(self, request: Request) -> GrantList:
         """List what is allowed for always."""
         return GrantList(await self._runs.grants(requester_of(request)))
 
     @delete("/api/permissions/{grant_id}", errors={404: "there is no such grant"}, returns="such calls ask for approval again")
-    async def revoked(self, request: Request, grant_id: str) -> None:
+    async def revoke_grant(self, request: Request, grant_id: str) -> None:
         """Revoke what was allowed for always."""
         await self._runs.revoke(grant_id, requester_of(request))
 

@@ -73,7 +73,7 @@ class DataApi:
         self._jobs = Jobs(runs.home.folder)
 
     @get("/api/settings/data")
-    async def summarized(self, request: Request) -> DataSummary:
+    async def summarize_data(self, request: Request) -> DataSummary:
         """Count what is stored of yours."""
         by = requester_of(request)
         runs = len([info async for info in self._all_runs(by)])
@@ -81,7 +81,7 @@ class DataApi:
         return DataSummary(runs, jobs, len(await self._runs.grants(by)), notes)
 
     @get("/api/settings/data/export")
-    async def exported(self, request: Request) -> Zip:
+    async def export_data(self, request: Request) -> Zip:
         """Get everything that is stored of yours, without secrets."""
         by = requester_of(request)
         descriptor, path = tempfile.mkstemp(suffix=".zip")
@@ -105,7 +105,7 @@ class DataApi:
         return FileResponse(path, media_type="application/zip", filename="treadle-data.zip", background=gone)
 
     @post("/api/settings/data/delete")
-    async def deleted(self, request: Request, body: DataDeletion) -> DeletedData:
+    async def delete_data(self, request: Request, body: DataDeletion) -> DeletedData:
         """Cancel and delete your runs and jobs, with all their content, and your notes; revoke what you have allowed for always."""
         by = requester_of(request)
         jobs = await asyncio.to_thread(self._jobs.all)
@@ -142,7 +142,7 @@ class DataApi:
         """Yield the runs of the requester, without the recordings of the demonstration."""
         before = None
         while self._home.database.exists():
-            found = await self._home.journal.listed(JournalQuery(before=before, limit=PAGE))
+            found = await self._home.journal.list_runs(JournalQuery(before=before, limit=PAGE))
             for info in await self._runs.shown_to(found, by):
                 if not info.run_id.startswith(PREFIX):
                     yield info

@@ -58,12 +58,12 @@ class NotesApi:
         self._locked = "" if access.is_authenticated else UNAUTHENTICATED
 
     @get("/api/notes", returns="the notes")
-    async def listed(self) -> NoteList:
+    async def list_notes(self) -> NoteList:
         """List your notes: those about you, and those about your projects."""
         return NoteList(user_settings().memory.enabled, self._locked, await asyncio.to_thread(self._read_all))
 
     @put("/api/notes/{folder}/{name}", errors={**ERRORS, 422: "it is empty, too long, or contains a secret"})
-    async def changed(self, folder: str, name: str, body: NoteChange) -> NoteView:
+    async def update_note(self, folder: str, name: str, body: NoteChange) -> NoteView:
         """Change what a note says. Where it is from stays in it."""
         self._check_unlocked()
         if Redactor().finds([body.text, body.description]):
@@ -71,7 +71,7 @@ class NotesApi:
         return await asyncio.to_thread(self._change, folder, name, body)
 
     @delete("/api/notes/{folder}/{name}", errors=ERRORS, returns="it is deleted")
-    async def removed(self, folder: str, name: str) -> None:
+    async def delete_note(self, folder: str, name: str) -> None:
         """Delete a note."""
         self._check_unlocked()
         await asyncio.to_thread(self._remove, folder, name)

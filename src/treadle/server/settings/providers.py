@@ -98,14 +98,14 @@ class ProvidersApi:
         self._fetchers: dict[str, ModelFetcher] = {}
 
     @get("/api/settings/providers", errors=FORBIDDEN)
-    async def listed(self) -> ProviderList:
+    async def list_providers(self) -> ProviderList:
         """List the providers of models, whether each has a key, and the local models."""
         if self._access.person.role != "admin":
             raise HTTPException(403, self._access.refusal)
         return await asyncio.to_thread(self._list)
 
     @put("/api/settings/providers/{kind}/key", errors={**FORBIDDEN, **NOT_FOUND, 422: "it can't be a key"})
-    async def stored(self, kind: str, body: ProviderKey) -> ProviderView:
+    async def store_key(self, kind: str, body: ProviderKey) -> ProviderView:
         """Store a provider's key, encrypted."""
         provider = self._provider(kind)
         key = body.key.strip()
@@ -115,13 +115,13 @@ class ProvidersApi:
         return await asyncio.to_thread(_to_view, provider)
 
     @delete("/api/settings/providers/{kind}/key", errors={**FORBIDDEN, **NOT_FOUND}, returns="the stored key is gone")
-    async def removed(self, kind: str) -> None:
+    async def remove_key(self, kind: str) -> None:
         """Remove a provider's stored key."""
         self._provider(kind)
         await asyncio.to_thread(remove_provider_key, kind)
 
     @post("/api/settings/providers/{kind}/test", errors={**FORBIDDEN, **NOT_FOUND, 422: "the provider has no default model"})
-    async def tested(self, kind: str, body: ModelTest | None = None) -> TestOutcome:
+    async def test_key(self, kind: str, body: ModelTest | None = None) -> TestOutcome:
         """Send one small request to a model of the provider, and say how that went."""
         provider = self._provider(kind)
         name = (body.model if body else "").removeprefix(f"{kind}:") or provider.default_model
@@ -134,7 +134,7 @@ class ProvidersApi:
         errors={**FORBIDDEN, 404: "there is no such model", 409: "another one is being downloaded"},
         returns="the download; GET /api/models has its progress",
     )
-    async def downloaded(self, name: str) -> Accepted[ModelDownload]:
+    async def download_model(self, name: str) -> Accepted[ModelDownload]:
         """Download a local model in the background."""
         self._access.check()
         if name not in [model.name for model in LOCAL_MODELS]:
@@ -184,7 +184,7 @@ async def try_model(name: str, resolve: Callable[[str], Model] = resolve_model) 
     began = time.monotonic()
     try:
         model = resolve(name)
-        options = Options(max_tokens=TEST_TOKENS).suited(model.traits)
+        options = Options(max_tokens=TEST_TOKENS).for_model(model.traits)
         request = Request("Reply with OK.", History([person_message("OK?")]), options=options)
         async with asyncio.timeout(TEST_SECONDS):
             async for delta in model.reply(request):

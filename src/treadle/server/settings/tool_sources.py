@@ -76,14 +76,14 @@ class ToolSourcesApi:
         self._home = home
 
     @get("/api/settings/tools", errors=FORBIDDEN)
-    async def listed(self) -> ToolSourceList:
+    async def list_sources(self) -> ToolSourceList:
         """List the MCP servers and OpenAPI documents."""
         if not self._access.is_owner:
             self._access.check_owner(WHAT)
         return ToolSourceList(await asyncio.to_thread(_list_sources), self._access.refusal)
 
     @put("/api/settings/tools/{kind}/{name}", errors={**FORBIDDEN, 422: "a value is invalid"}, returns="the source")
-    async def stored(self, kind: str, name: str, body: ToolSourceChange) -> ToolSourceView:
+    async def store_source(self, kind: str, name: str, body: ToolSourceChange) -> ToolSourceView:
         """Add an MCP server or an OpenAPI document, or change where it is."""
         self._access.check_owner(WHAT)
         table = (_check_kind(kind), name)
@@ -103,7 +103,7 @@ class ToolSourcesApi:
         errors={**FORBIDDEN, **NOT_FOUND, 422: "the file can't be changed"},
         returns="it is gone",
     )
-    async def removed(self, kind: str, name: str) -> None:
+    async def remove_source(self, kind: str, name: str) -> None:
         """Remove an MCP server or an OpenAPI document."""
         self._access.check_owner(WHAT)
         await self._find(kind, name)
@@ -113,7 +113,7 @@ class ToolSourcesApi:
             raise HTTPException(422, str(error)) from error
 
     @post("/api/settings/tools/{kind}/{name}/test", errors={**FORBIDDEN, **NOT_FOUND})
-    async def tested(self, kind: str, name: str) -> TestOutcome:
+    async def test_source(self, kind: str, name: str) -> TestOutcome:
         """Connect to a source, list its tools, and say how that went. No tool is called."""
         self._access.check_owner(WHAT)
         source = await self._find(kind, name)

@@ -60,30 +60,30 @@ class UserAdminApi:
         self._access = access
 
     @get("/api/settings/users", errors=ERRORS)
-    async def listed(self) -> UserList:
+    async def list_users(self) -> UserList:
         """List the users of this server."""
         return UserList([_to_view(each) for each in await asyncio.to_thread(self._users().all)])
 
     @post("/api/settings/users", errors={**ERRORS, 422: "the name is invalid, or there is such a user already"})
-    async def added(self, body: NewUser) -> Created[UserToken]:
+    async def add_user(self, body: NewUser) -> Created[UserToken]:
         """Add a user, and return their token, which can't be shown again."""
         return UserToken(body.name, await self._try(self._users().add, body.name, body.role))
 
     @put("/api/settings/users/{name}", errors={**ERRORS, 404: "there is no such user"})
-    async def changed(self, name: str, body: UserChange) -> UserView:
+    async def change_role(self, name: str, body: UserChange) -> UserView:
         """Change a user's role."""
         users = self._users_but(name)
         return _to_view(await self._try(users.change, name, body.role, status=404))
 
     @post("/api/settings/users/{name}/token", errors={**ERRORS, 404: "there is no such user"})
-    async def renewed(self, name: str) -> UserToken:
+    async def renew_token(self, name: str) -> UserToken:
         """Issue a new token: the old one and all sessions of the user end."""
         return UserToken(name, await self._try(self._users_but(name).renew, name, status=404))
 
     @delete(
         "/api/settings/users/{name}", errors={**ERRORS, 404: "there is no such user"}, returns="their token and sessions have ended"
     )
-    async def removed(self, name: str) -> None:
+    async def remove_user(self, name: str) -> None:
         """Remove a user. Their data stays in its folder."""
         await self._try(self._users_but(name).remove, name, status=404)
 

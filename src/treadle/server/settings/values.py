@@ -68,7 +68,7 @@ class SettingsApi:
         self._access = access
 
     @get("/api/settings", returns="the settings; those that are an admin's to see, only for admins")
-    async def listed(self) -> SettingsView:
+    async def list_settings(self) -> SettingsView:
         """List the settings that the page shows, and where each is from."""
         return await asyncio.to_thread(self._list)
 
@@ -82,7 +82,7 @@ class SettingsApi:
         },
         returns="the setting",
     )
-    async def changed(self, key: str, body: SettingChange) -> SettingView:
+    async def change_setting(self, key: str, body: SettingChange) -> SettingView:
         """Change a setting in the owner's treadle.toml, for every face."""
         return await asyncio.to_thread(self._change, key, body.value)
 
@@ -97,13 +97,15 @@ class SettingsApi:
             rows["model.name"] = os.environ[MODEL_VARIABLE], MODEL_VARIABLE
         shown = EDITABLE if is_admin else FOR_EVERYONE
         values = [
-            SettingView(key, rows[key][0], rows[key][1] if is_admin else "", self._locked(key, rows[key][1], settings.user_file))
+            SettingView(
+                key, rows[key][0], rows[key][1] if is_admin else "", self._explain_lock(key, rows[key][1], settings.user_file)
+            )
             for key in shown
             if key in rows
         ]
         return SettingsView(settings.user_file if is_admin else "", refusal, values, settings.notes if is_admin else ())
 
-    def _locked(self, key: str, source: str, file: str) -> str:
+    def _explain_lock(self, key: str, source: str, file: str) -> str:
         if key in FOLDERS and not self._access.is_owner:
             return HAS_USERS.format(what="folders are named")
         if source not in (DEFAULT, file):

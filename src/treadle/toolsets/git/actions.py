@@ -73,7 +73,7 @@ class GitActions:
         made = await commit.commit_staged(self._git, message, key, identity, self._rules.protected)
         return await commit.format_commit(self._git, made)
 
-    async def committed(self, key: str) -> str | None:
+    async def find_commit(self, key: str) -> str | None:
         """Return what the call with this key committed; None if nothing."""
         made = await commit.find_commit_of_call(self._git, key)
         return None if made is None else await commit.format_commit(self._git, made)

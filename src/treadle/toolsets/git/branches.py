@@ -58,7 +58,7 @@ async def switch_branch(git: SandboxedGit, name: str, prefix: str = "", remote: 
 
 async def commit_of(git: SandboxedGit, name: str) -> str:
     """Return the hash of a commit; empty where there is none by that name."""
-    return (await git.tried("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")).output.strip()
+    return (await git.try_read("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")).output.strip()
 
 
 async def _read_state(git: SandboxedGit) -> GitState:
@@ -104,7 +104,7 @@ async def _find_tip(git: SandboxedGit, branch: str) -> str:
 
 
 async def _contains(git: SandboxedGit, whole: str, part: str) -> bool:
-    return (await git.tried("merge-base", "--is-ancestor", part, whole)).code == 0
+    return (await git.try_read("merge-base", "--is-ancestor", part, whole)).code == 0
 
 
 async def _make_commit(git: SandboxedGit, branch: str, into: str, ours: str, theirs: str, message: str) -> str:

@@ -53,7 +53,7 @@ async def changes_since(path: str | Path, commit: str, *, unsafe: bool = False) 
     root, paths = await to_thread(_find_root, Path(path))
     git = SandboxedGit(root, unsafe=unsafe)
     base = await resolve_commit(git, commit)
-    ran = await git.tried(*DIFF, *_WHOLE, base, "--", *paths)
+    ran = await git.try_read(*DIFF, *_WHOLE, base, "--", *paths)
     if ran.truncated:
         raise GitFailed(f"The change since {commit} is too large to be read whole; name a folder or a file.")
     if ran.code != 0:

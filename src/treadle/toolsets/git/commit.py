@@ -107,13 +107,13 @@ async def commit_only(git: SandboxedGit, paths: Sequence[str], message: str, key
 async def find_commit_of_call(git: SandboxedGit, key: str) -> str | None:
     """Return the commit that the call with this key made, moved onto the branch if it isn't; None where it made none."""
     ref = call_ref(key)
-    made = (await git.tried("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).output.strip() if ref else ""
+    made = (await git.try_read("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).output.strip() if ref else ""
     if not is_sha(made):
         return None
     state = parse_status(await git.read(*STATUS_QUERY, "--untracked-files=no"))
-    if state.head and (await git.tried("merge-base", "--is-ancestor", made, state.head)).code == 0:
+    if state.head and (await git.try_read("merge-base", "--is-ancestor", made, state.head)).code == 0:
         return made
-    parent = (await git.tried("rev-parse", "--verify", "--quiet", f"{made}^")).output.strip()
+    parent = (await git.try_read("rev-parse", "--verify", "--quiet", f"{made}^")).output.strip()
     if parent != (state.head or ""):
         raise GitFailed(
             f"The commit {made[:10]} was made, but isn't on this branch, which has moved on. Check out the branch it is for."

@@ -83,7 +83,7 @@ class HostPrograms:
 
     async def identity(self, git_here: SandboxedGit | None = None) -> Identity:
         """Return the user's identity: from the repository's settings, of which only these two are read, else from their own."""
-        here = None if git_here is None else _parse_identity(await git_here.tried("config", "--local", *_IDENTITY))
+        here = None if git_here is None else _parse_identity(await git_here.try_read("config", "--local", *_IDENTITY))
         if here is not None:
             return here
         git = self.program("git")

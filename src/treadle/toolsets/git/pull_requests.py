@@ -55,7 +55,7 @@ async def open_pull_request(git: SandboxedGit, outside: HostPrograms, wish: Pull
 
 async def find_base_branch(git: SandboxedGit, remote: str, candidates: Sequence[str]) -> str:
     """Return the default base branch of a pull request: the remote's own, else the first candidate that exists."""
-    ran = await git.tried("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD")
+    ran = await git.try_read("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD")
     if ran.code == 0:
         return ran.output.strip().removeprefix(f"{remote}/")
     for name in candidates:

@@ -134,7 +134,7 @@ async def read_remote_address(git: SandboxedGit, remote: str) -> RemoteAddress:
         raise GitRefused(
             f"{printable_name(remote)!r} is no name of a remote. Use one that is set up, as a rule origin; addresses are not taken."
         )
-    ran = await git.tried("remote", "get-url", "--push", "--", remote)
+    ran = await git.try_read("remote", "get-url", "--push", "--", remote)
     if ran.code != 0:
         raise GitRefused(f"There is no remote {remote} in this repository. Ask the person to set it up.")
     return parse_address(ran.output.strip(), git.folder)

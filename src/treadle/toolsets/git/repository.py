@@ -39,7 +39,7 @@ async def read_repository(folder: str | Path, *, remote: str = "origin", unsafe:
         state = parse_status(await git.read(*STATUS_QUERY, "--untracked-files=all"))
     except NoRepository:
         return None
-    url = await git.tried("remote", "get-url", "--push", "--", remote)
+    url = await git.try_read("remote", "get-url", "--push", "--", remote)
     return Repository(
         git.folder,
         state.branch,
@@ -105,7 +105,7 @@ async def _diff_uncommitted(git: SandboxedGit, state: GitState, since: str = "")
     base = since or ("HEAD" if state.head else "--cached")
     tracked = await git.read(*DIFF, base, "--") if state.changes or since else ""
     new = [change.path for change in state.changes if change.untracked][:MAX_NEW]
-    diffs = [(await git.tried(*DIFF, "--no-index", "--", "/dev/null", path)).output for path in new]
+    diffs = [(await git.try_read(*DIFF, "--no-index", "--", "/dev/null", path)).output for path in new]
     return "".join([tracked, *diffs])
 
 

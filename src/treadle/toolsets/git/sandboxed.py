@@ -131,13 +131,13 @@ class SandboxedGit:
 
     async def read(self, *words: str) -> str:
         """Return the output of a read-only command."""
-        return _check_result(words[0], await self.tried(*words))
+        return _check_result(words[0], await self.try_read(*words))
 
     async def change(self, *words: str) -> str:
         """Return the output of a command that changes the repository."""
         return _check_result(words[0], await self.script(QUIET_SCRIPT, "git", *words))
 
-    async def tried(self, *words: str) -> CommandResult:
+    async def try_read(self, *words: str) -> CommandResult:
         """Return the result of a read-only command that may fail."""
         return await self.script(QUIET_SCRIPT, "git", *words, writable=False)
 

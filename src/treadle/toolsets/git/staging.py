@@ -162,7 +162,7 @@ async def _explain_leak(git: SandboxedGit, workspace: Workspace, path: str) -> s
     text = await to_thread(_read_text, workspace, path)
     if not find_leaks(text):
         return ""
-    before = await git.tried("cat-file", "blob", f"HEAD:{path}")
+    before = await git.try_read("cat-file", "blob", f"HEAD:{path}")
     new = find_leaks(text, before.output if before.code == 0 else "")
     if not new:
         return ""
@@ -182,6 +182,6 @@ async def _find_filtered(git: SandboxedGit, paths: Sequence[str]) -> dict[str, s
     asked = await git.read("check-attr", "filter", "--", *paths)
     named = [line.rsplit(": filter: ", 1) for line in asked.splitlines() if ": filter: " in line]
     using = {unquote_path(path): name for path, name in named if name not in ("unspecified", "unset", "set")}
-    missing = [name for name in set(using.values()) if (await git.tried("config", "--get", f"filter.{name}.clean")).code != 0]
+    missing = [name for name in set(using.values()) if (await git.try_read("config", "--get", f"filter.{name}.clean")).code != 0]
     why = "it is kept by the program {}, which isn't set up here. Ask the person to add it"
     return {path: why.format(name) for path, name in using.items() if name in missing}

@@ -65,14 +65,14 @@ def git_tools(
 
 def _build_flat(actions: GitActions) -> list[Any]:
     one = FlatGitTools(actions)
-    making = tool(one.git_commit, effect=_EFFECTS["commit"], retry="checkable", sequential=True, reconcile=one.committed)
+    making = tool(one.git_commit, effect=_EFFECTS["commit"], retry="checkable", sequential=True, reconcile=one.find_commit)
     changing = [one.git_add, making, one.git_create_branch, one.git_checkout, one.git_push, one.create_pr]
     return [one.git_status, one.git_diff, one.git_log, *changing]
 
 
 def _build_grouped(actions: GitActions) -> Any:
     all_of_it = GroupedGitTools(actions)
-    return tool(all_of_it.git, effects=_EFFECTS, retry="checkable", sequential=True, reconcile=all_of_it.happened)
+    return tool(all_of_it.git, effects=_EFFECTS, retry="checkable", sequential=True, reconcile=all_of_it.reconcile)
 
 
 class FlatGitTools:
@@ -120,9 +120,9 @@ class FlatGitTools:
         """
         return await self._actions.commit(ctx.key, message)
 
-    async def committed(self, ctx: RunContext[Any], message: str) -> str | None:
+    async def find_commit(self, ctx: RunContext[Any], message: str) -> str | None:
         """Return the result of an interrupted commit."""
-        return await self._actions.committed(ctx.key)
+        return await self._actions.find_commit(ctx.key)
 
     @tool(effect=_EFFECTS["create_branch"], retry="idempotent", sequential=True)
     async def git_create_branch(self, branch: str) -> str:
@@ -227,9 +227,9 @@ class GroupedGitTools:
             case _:
                 assert_never(action)
 
-    async def happened(self, ctx: RunContext[Any], action: Action, **_: Any) -> str | None:
+    async def reconcile(self, ctx: RunContext[Any], action: Action, **_: Any) -> str | None:
         """Return the result of an interrupted call; only a commit needs this."""
-        return await self._actions.committed(ctx.key) if action == "commit" else None
+        return await self._actions.find_commit(ctx.key) if action == "commit" else None
 
 
 def _require_argument(value: _T | None, name: str, action: str) -> _T:

@@ -78,7 +78,7 @@ class McpConnection:
         """Whether no task waits for anything of it."""
         return not self._waiting and not self._calls
 
-    async def opened(self) -> None:
+    async def wait_open(self) -> None:
         """Wait until it is open or over; `failure` then says why. If the last waiting task is cancelled, it is given up."""
         self._waiting += 1
         try:

@@ -189,7 +189,7 @@ class McpTools:
             connection = _import_connection()(self._server, values, self._on_listed, self._lookup)
         self._connections[values] = connection  # at the end: it is the one used last now
         self._evict_idle()
-        await connection.opened()
+        await connection.wait_open()
         return connection
 
     def _evict_idle(self) -> None:

@@ -61,13 +61,13 @@ def parse_request_body(
     document: OpenApiDocument, schemas: SchemaConverter, operation: JsonObject, taken: Collection[str]
 ) -> RequestBody | None:
     """Parse the body of an operation, if it has one. `taken` are the names of other arguments."""
-    told = document.followed(operation.get("requestBody"))
+    told = document.dereference(operation.get("requestBody"))
     content = object_or_empty(told.get("content"))
     if not content:
         return None
     kind = min(content, key=_preference)  # of equals the first
     media = object_or_empty(content[kind])
-    schema = schemas.converted(media.get("schema", {}))
+    schema = schemas.convert(media.get("schema", {}))
     outer = object_or_empty(resolve_outer(schema, schemas.defs)[0])
     required = told.get("required") is True
     if _is_empty_object(outer) and not required:
@@ -128,9 +128,9 @@ def _is_flattenable(kind: str, outer: JsonObject, taken: Collection[str], *, req
 
 def _parse_encodings(document: OpenApiDocument, media: JsonObject, outer: JsonObject) -> dict[str, FieldEncoding]:
     told = object_or_empty(media.get("encoding"))
-    raw = object_or_empty(document.followed(media.get("schema")).get("properties"))
+    raw = object_or_empty(document.dereference(media.get("schema")).get("properties"))
     fields = object_or_empty(outer.get("properties"))
-    return {name: _parse_encoding(object_or_empty(told.get(name)), document.followed(raw.get(name))) for name in fields}
+    return {name: _parse_encoding(object_or_empty(told.get(name)), document.dereference(raw.get(name))) for name in fields}
 
 
 def _parse_encoding(told: JsonObject, schema: JsonObject) -> FieldEncoding:

@@ -141,14 +141,14 @@ class OpenApiCaller:
     async def call(self, operation: OpenApiOperation, call: Call, context: RunContext[Any]) -> ToolResult:
         """Return the result of a call, without secrets: as text, and where that is JSON as data."""
         self._checks.check(operation, call.arguments)
-        attached = self._security.attached(operation.security, context.credentials)
+        attached = self._security.attach(operation.security, context.credentials)
         arguments, pages = _split_pages(operation, call.arguments)
         work = _PendingCall(
-            self.client, self._document, operation, self._asked(operation, attached), attached, self._headers, context
+            self.client, self._document, operation, self._response_context(operation, attached), attached, self._headers, context
         )
         return await work.result(arguments, pages)
 
-    def _asked(self, operation: OpenApiOperation, attached: RequestCredentials) -> ResponseContext:
+    def _response_context(self, operation: OpenApiOperation, attached: RequestCredentials) -> ResponseContext:
         tool = operation.tool
         return ResponseContext(
             tool.name, operation.method, operation.responses, tool.effect == "read", self._trusted, attached.secrets

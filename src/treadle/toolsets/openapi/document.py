@@ -53,7 +53,7 @@ class OpenApiDocument:
             found = _step_into(found, step.replace("~1", "/").replace("~0", "~"))
         return found
 
-    def followed(self, value: Any) -> JsonObject:
+    def dereference(self, value: Any) -> JsonObject:
         """Return an object, following any references."""
         for _ in range(_MAX_CHAIN):
             found = object_or_empty(value)

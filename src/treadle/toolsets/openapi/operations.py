@@ -87,7 +87,7 @@ def build_operations(document: OpenApiDocument, security: SecuritySchemes, terms
 
 def _iterate_operations(document: OpenApiDocument) -> Iterator[tuple[str, str, JsonObject, JsonObject]]:
     for path, given in object_or_empty(document.root["paths"]).items():
-        item = {**document.followed(given), **{key: value for key, value in object_or_empty(given).items() if key != "$ref"}}
+        item = {**document.dereference(given), **{key: value for key, value in object_or_empty(given).items() if key != "$ref"}}
         for method in METHODS:
             if isinstance(item.get(method), dict) and path.startswith("/"):
                 yield method.upper(), path, item, item[method]
@@ -145,7 +145,7 @@ def _build_arguments(parameters: Sequence[OpenApiParameter], body: RequestBody |
 
 def _build_accept(document: OpenApiDocument, responses: JsonObject) -> str:
     """Return the accepted content types: JSON where the document has it, else what it has."""
-    good = [document.followed(told) for status, told in responses.items() if status.startswith("2")]
+    good = [document.dereference(told) for status, told in responses.items() if status.startswith("2")]
     kinds = [kind for told in good for kind in object_or_empty(told.get("content")) if kind.isascii() and kind.isprintable()]
     found = [kind for kind in kinds if is_json_type(kind)][:1] or list(dict.fromkeys(kinds))
     return ", ".join(found) or "application/json, */*;q=0.5"

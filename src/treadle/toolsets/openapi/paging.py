@@ -56,11 +56,11 @@ def has_pages(method: str, parameters: Collection[OpenApiParameter], responses: 
     names = {_normalize_name(each.name) for each in parameters if each.where == "query"}
     if names & {*_NUMBERS, *_OFFSETS, *_CURSORS, *_CURSORS_AFTER}:
         return True
-    told = document.followed(responses.get("200"))
+    told = document.dereference(responses.get("200"))
     if any(name.lower() == "link" for name in object_or_empty(told.get("headers"))):
         return True
     media = object_or_empty(next(iter(object_or_empty(told.get("content")).values()), None))
-    fields = object_or_empty(document.followed(media.get("schema")).get("properties"))
+    fields = object_or_empty(document.dereference(media.get("schema")).get("properties"))
     return any(_normalize_name(name) in _NEXT | _NEXT_CURSOR for name in fields)
 
 

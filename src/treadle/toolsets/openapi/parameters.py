@@ -52,7 +52,7 @@ def parse_parameters(
     """Parse the parameters of the operation and of its path, ordered by location; without those that carry secrets."""
     told: dict[tuple[str, str], JsonObject] = {}
     for given in (*list_or_empty(item.get("parameters")), *list_or_empty(operation.get("parameters"))):
-        found = document.followed(given)
+        found = document.dereference(given)
         told[text_or_empty(found.get("in")), text_or_empty(found.get("name"))] = found
     wanted = {place: found for place, found in told.items() if _is_wanted(*place, path, secrets)}
     for name in _IN_PATH.findall(path):  # what is in the path has to be filled in, whether or not it is described
@@ -79,7 +79,7 @@ def _parse_parameter(schemas: SchemaConverter, told: JsonObject, where: str, nam
         argument=argument,
         name=name,
         where=where,
-        schema=_add_description(schemas.converted({} if schema is None else schema), told, where),
+        schema=_add_description(schemas.convert({} if schema is None else schema), told, where),
         required=where == "path" or told.get("required") is True,
         style=style,
         explode=explode if isinstance(explode, bool) else style == "form",

@@ -45,17 +45,17 @@ def trim_to_schema(value: Any, schema: Any, document: OpenApiDocument) -> Any:
     if fields is None:
         return found
     kept = {name: trim_to_schema(inner, fields[name], document) for name, inner in found.items() if name in fields}
-    shown = {name: inner for name, inner in kept.items() if document.followed(fields[name]).get("writeOnly") is not True}
+    shown = {name: inner for name, inner in kept.items() if document.dereference(fields[name]).get("writeOnly") is not True}
     return shown if kept or not found else found
 
 
 def _find_part(schema: Any, keyword: str, document: OpenApiDocument) -> Any:
     """Return what a schema, or a part of it that may apply, has under a keyword."""
-    found = document.followed(schema)
+    found = document.dereference(schema)
     if keyword in found:
         return found[keyword]
     for branch in (*list_or_empty(found.get("allOf")), *list_or_empty(found.get("oneOf")), *list_or_empty(found.get("anyOf"))):
-        inner = document.followed(branch)
+        inner = document.dereference(branch)
         if keyword in inner:
             return inner[keyword]
     return None
@@ -63,7 +63,7 @@ def _find_part(schema: Any, keyword: str, document: OpenApiDocument) -> Any:
 
 def _find_fields(schema: Any, value: JsonObject, document: OpenApiDocument, depth: int) -> JsonObject | None:
     """Return the schemas of the fields that an object may have; None where it may have any."""
-    found = document.followed(schema)
+    found = document.dereference(schema)
     if depth > 20 or not found:
         return None
     fields = dict(object_or_empty(found.get("properties")))
@@ -87,12 +87,14 @@ def _find_fields(schema: Any, value: JsonObject, document: OpenApiDocument, dept
 
 def _is_about_fields(branch: Any, document: OpenApiDocument) -> bool:
     """Return whether a branch is about fields at all, rather than only a description or a list of required fields."""
-    return bool(set(document.followed(branch)) - {"description", "required", "type", "title", "nullable", "example"})
+    return bool(set(document.dereference(branch)) - {"description", "required", "type", "title", "nullable", "example"})
 
 
 def _find_matching(branches: list[Any], schema: JsonObject, value: JsonObject, document: OpenApiDocument) -> list[Any]:
     """Return the branches that may apply: the one that a discriminator names, else those whose required fields are present."""
-    objects = [branch for branch in branches if document.followed(branch).get("type", "object") in ("object", ["object", "null"])]
+    objects = [
+        branch for branch in branches if document.dereference(branch).get("type", "object") in ("object", ["object", "null"])
+    ]
     told = object_or_empty(schema.get("discriminator"))
     named = text_or_empty(value.get(text_or_empty(told.get("propertyName"))))
     if named:
@@ -100,7 +102,7 @@ def _find_matching(branches: list[Any], schema: JsonObject, value: JsonObject, d
         chosen = [branch for branch in objects if text_or_empty(object_or_empty(branch).get("$ref")).rpartition("/")[2] == to]
         if chosen:
             return chosen
-    fitting = [branch for branch in objects if set(list_or_empty(document.followed(branch).get("required"))) <= set(value)]
+    fitting = [branch for branch in objects if set(list_or_empty(document.dereference(branch).get("required"))) <= set(value)]
     return fitting or objects
 
 
@@ -163,7 +165,7 @@ def _find_media_type(answer: GuardedResponse, asked: ResponseContext, document: 
     """Return the document's media type object for the status and content type of a response."""
     for status in (str(answer.status), f"{answer.status // 100}XX", f"{answer.status // 100}xx", "default"):
         if status in asked.responses:
-            content = object_or_empty(document.followed(asked.responses[status]).get("content"))
+            content = object_or_empty(document.dereference(asked.responses[status]).get("content"))
             kinds = {kind.partition(";")[0].strip().lower(): object_or_empty(media) for kind, media in content.items()}
             alike = [media for kind, media in kinds.items() if kind == "*/*" or (is_json_type(kind) and is_json_type(answer.kind))]
             return kinds.get(answer.kind, alike[0] if alike else {})

@@ -47,7 +47,7 @@ class SchemaConverter:
         self._names: dict[str, str] = {}  # by reference
         self.defs: dict[str, Any] = {}
 
-    def converted(self, schema: Any) -> Any:
+    def convert(self, schema: Any) -> Any:
         """Return a schema as JSON Schema; `{"$ref": "#/$defs/name"}` where it refers to another one."""
         if isinstance(schema, bool):
             return schema
@@ -69,10 +69,10 @@ class SchemaConverter:
                 out[keyword] = schema[keyword]
         for keyword in _ONE:
             if isinstance(schema.get(keyword), dict | bool):
-                out[keyword] = self.converted(schema[keyword])
+                out[keyword] = self.convert(schema[keyword])
         for keyword in _SEVERAL:
             if list_or_empty(schema.get(keyword)):
-                out[keyword] = [self.converted(branch) for branch in list_or_empty(schema[keyword])]
+                out[keyword] = [self.convert(branch) for branch in list_or_empty(schema[keyword])]
         self._put_fields(schema, out)
         return out
 
@@ -81,7 +81,7 @@ class SchemaConverter:
         properties = object_or_empty(schema.get("properties"))
         left_out = [name for name, part in properties.items() if self._is_read_only(part)]
         if properties:
-            out["properties"] = {name: self.converted(part) for name, part in properties.items() if name not in left_out}
+            out["properties"] = {name: self.convert(part) for name, part in properties.items() if name not in left_out}
         if left_out:
             out[LEFT_OUT] = left_out
         required = [name for name in list_or_empty(schema.get("required")) if isinstance(name, str) and name not in left_out]
@@ -89,12 +89,12 @@ class SchemaConverter:
             out["required"] = required
         patterns = object_or_empty(schema.get("patternProperties"))
         if patterns:
-            out["patternProperties"] = {pattern: self.converted(part) for pattern, part in patterns.items()}
+            out["patternProperties"] = {pattern: self.convert(part) for pattern, part in patterns.items()}
 
     def _is_read_only(self, schema: Any) -> bool:
         """Return whether only a server may set it."""
-        found = self._document.followed(schema)
-        parts = [found, *[self._document.followed(branch) for branch in list_or_empty(found.get("allOf"))]]
+        found = self._document.dereference(schema)
+        parts = [found, *[self._document.dereference(branch) for branch in list_or_empty(found.get("allOf"))]]
         return any(part.get("readOnly") is True for part in parts)
 
     def _put_types(self, schema: JsonObject, out: JsonObject) -> None:
@@ -144,11 +144,11 @@ class SchemaConverter:
             self._names[reference] = name = self._name_reference(reference)
             self.defs[name] = True  # until it is converted: it may contain itself
             found = self._document.find(reference)
-            self.defs[name] = True if found is None else self.converted(found)
+            self.defs[name] = True if found is None else self.convert(found)
         out: JsonObject = {"$ref": f"#/$defs/{self._names[reference]}"}
         if self._document.old:  # where only words may stand beside a reference, and those by custom
             return {**out, "description": schema["description"]} if text_or_empty(schema.get("description")) else out
-        return {**self.converted({key: value for key, value in schema.items() if key != "$ref"}), **out}
+        return {**self.convert({key: value for key, value in schema.items() if key != "$ref"}), **out}
 
     def _name_reference(self, reference: str) -> str:
         name = base = _INVALID_CHARACTERS.sub("_", reference.rpartition("/")[2]).strip("_") or "schema"

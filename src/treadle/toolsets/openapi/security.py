@@ -50,7 +50,7 @@ class SecuritySchemes:
 
     def __init__(self, document: OpenApiDocument, names: Mapping[str, str] | None) -> None:
         told = object_or_empty(object_or_empty(document.root.get("components")).get("securitySchemes"))
-        self._schemes = {name: _parse_scheme(name, document.followed(each)) for name, each in told.items()}
+        self._schemes = {name: _parse_scheme(name, document.dereference(each)) for name, each in told.items()}
         self._default = document.root.get("security")
         self._names = names
         kinds = [] if self._schemes else [kind for kind in names or () if kind in (*BEARER, "basic")]
@@ -72,7 +72,7 @@ class SecuritySchemes:
     def _find_scheme(self, name: str) -> SecurityScheme:
         return self._schemes.get(name, SecurityScheme(name, "unknown"))
 
-    def attached(self, wanted: Sequence[Sequence[SecurityScheme]], credentials: Mapping[str, str]) -> RequestCredentials:
+    def attach(self, wanted: Sequence[Sequence[SecurityScheme]], credentials: Mapping[str, str]) -> RequestCredentials:
         """Attach the first group of schemes for which every credential is available."""
         for group in sorted(wanted, key=lambda group: not group):  # anonymous comes last
             found = [self._find_credential(scheme, credentials) for scheme in group]

@@ -44,7 +44,7 @@ class FileText(Struct, frozen=True):
         """The text for display."""
         return replace_surrogates(self.text)
 
-    def encoded(self, text: str) -> bytes:
+    def encode(self, text: str) -> bytes:
         """Encode another text for this file. Raises UnicodeEncodeError where the encoding doesn't have its characters."""
         return self.mark + text.encode(self.encoding, "surrogateescape" if self.encoding == "utf-8" else "strict")
 

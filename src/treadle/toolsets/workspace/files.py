@@ -268,7 +268,7 @@ def _decode(where: str, data: bytes) -> FileText:
 
 def _encode(where: str, like: FileText, text: str) -> bytes:
     try:
-        return like.encoded(text)
+        return like.encode(text)
     except UnicodeEncodeError as error:
         raise BadEdit(f"The new text has characters that can't be written to {printable_name(where)}.") from error
 

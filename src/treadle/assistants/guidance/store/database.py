@@ -91,7 +91,7 @@ class ProjectDatabase:
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:
         """Open a connection for reading, with a consistent snapshot."""
-        with self._translated():
+        with self._translate_errors():
             async with self._connect() as connection:
                 if connection.dialect.name == "postgresql":
                     await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -110,7 +110,7 @@ class ProjectDatabase:
     async def writing(self, begin: tuple[str, ...] = _TO_WRITE) -> AsyncGenerator[AsyncConnection]:
         """Open a connection for writing. It is committed to disk at the end; after an error nothing is."""
         async with AsyncExitStack() as stack:
-            stack.enter_context(self._translated())
+            stack.enter_context(self._translate_errors())
             if self._in_turn is not None:
                 await stack.enter_async_context(self._in_turn)
             connection = await stack.enter_async_context(self._connect())
@@ -126,7 +126,10 @@ class ProjectDatabase:
             await asyncio.to_thread(self._purge_file)
 
     def _purge_file(self) -> None:
-        with self._translated(), closing(sqlite3.connect(self.name, isolation_level=None, timeout=BUSY_TIMEOUT)) as connection:
+        with (
+            self._translate_errors(),
+            closing(sqlite3.connect(self.name, isolation_level=None, timeout=BUSY_TIMEOUT)) as connection,
+        ):
             purge_sqlite(connection.execute)
 
     @run_to_completion
@@ -137,7 +140,7 @@ class ProjectDatabase:
         await self._engine.dispose()
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         """Translate database errors to messages for people."""
         try:
             yield

@@ -72,9 +72,9 @@ def check_spec(text: str, provided: Collection[str] | None = None) -> CheckedSpe
     if fields is None:
         if not notes.found:
             notes.add(root, "error", "", "There is nothing in it.")
-        return CheckedSpec(None, notes.sorted())
+        return CheckedSpec(None, notes.sort())
     spec = _check_top(fields, notes, provided)
-    return CheckedSpec(spec, notes.sorted())
+    return CheckedSpec(spec, notes.sort())
 
 
 class _FindingCollector:
@@ -92,7 +92,7 @@ class _FindingCollector:
         """Whether there are enough findings, so that no more warnings are needed."""
         return len(self.found) > 2 * MAX_FINDINGS
 
-    def sorted(self) -> tuple[SpecFinding, ...]:
+    def sort(self) -> tuple[SpecFinding, ...]:
         """Return the findings by position. If there are too many, warnings are dropped first."""
         kept = sorted(self.found, key=lambda each: (each.level, each))[:MAX_FINDINGS]
         return tuple(sorted(kept))
