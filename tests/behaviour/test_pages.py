@@ -40,7 +40,7 @@ def test_settings_page(owned, visit):
         assert await page.evaluate("document.querySelector('input[name=key]').value") == ""
         assert load_provider_key("openai") == KEY
         await page.evaluate("[...document.querySelectorAll('#providers button')].find(each => each.innerText === 'Remove').click()")
-        await page.click("dialog.sure button[value=yes]")
+        await page.click("dialog.modal button[value=yes]")
         await page.wait_for("document.querySelector('#providers').hidden")
         assert load_provider_key("openai") == ""
 

@@ -35,12 +35,12 @@ def test_no_page_has_words_of_its_own_for_a_state():
         "calls.js",
         "chat.js",
         "compare.js",
+        "format.js",
         "recent.js",
         "runs.js",
         "states.js",
         "steps.js",
         "trace-view.js",
-        "words.js",
     }
     assert {path.name for path in SCRIPTS if re.search(r"\bmark\(", path.read_text())} >= {"job.js", "jobs.js", "run.js", "runs.js"}
 

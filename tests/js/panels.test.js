@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { isHunk, numbersOf, unchanged } from "/coding/hunks.js";
-import { nameOf, stateOf } from "/coding/words.js";
+import { nameOf, stateOf } from "/coding/format.js";
 import { excerpt, patternOf } from "/courses/excerpt.js";
 import { partsOf, piecesOf, placeIn } from "/courses/lesson.js";
 import { aboutLesson, samplesFor } from "/courses/samples.js";
 import { composed, differences } from "/guidance/merge.js";
-import { runOf, turnsOf } from "/guidance/recall.js";
+import { runOf, turnsOf } from "/guidance/history.js";
 import { nameIn, verdict } from "/platform/spec-text.js";
 import { linesOf, lineWith, matching, phaseOf, readingOf } from "/reading/readings.js";
-import { languageOf, tinted, titleOf } from "/reading/tint.js";
+import { languageOf, tinted, titleOf } from "/reading/languages.js";
 import { kindOf, previewOf } from "/static/diff-lines.js";
 
 // diffs

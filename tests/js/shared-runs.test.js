@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ACTIVITY, isAt } from "/static/places.js";
+import { ACTIVITY, isAt } from "/static/navigation.js";
 import { matchingRuns, runApiPath, runInPath, runPath } from "/static/shared-runs.js";
 
 test("the address of a run names its owner where another user shares it", () => {

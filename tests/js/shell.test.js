@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { hueOf } from "/static/icons.js";
-import { matching } from "/static/matching.js";
-import { ACTIVITY, grouped, isAt, isShown, pathTo } from "/static/places.js";
+import { searchItems } from "/static/palette-search.js";
+import { ACTIVITY, groupByAge, isAt, isShown, pathTo } from "/static/navigation.js";
 
 const NOW = new Date(2026, 10, 17, 15, 0).getTime(), DAY = 86_400_000;
 
@@ -17,10 +17,10 @@ function conversation(title, days, pinned = false) {
 test("conversations stand in groups by their day, pinned ones first", () => {
   const all = [conversation("old", 30, true), conversation("now", 0), conversation("before", 1),
     conversation("week", 5), conversation("ago", 8)];
-  assert.deepEqual(grouped(all, NOW).map(([name, members]) => [name, members.map(({ title }) => title)]), [
+  assert.deepEqual(groupByAge(all, NOW).map(([name, members]) => [name, members.map(({ title }) => title)]), [
     ["Pinned", ["old"]], ["Today", ["now"]], ["Yesterday", ["before"]], ["Previous 7 days", ["week"]], ["Older", ["ago"]],
   ]);
-  assert.deepEqual(grouped([], NOW), []);
+  assert.deepEqual(groupByAge([], NOW), []);
 });
 
 test("jobs are a part of the runs, and a page below another is at the same place", () => {
@@ -43,10 +43,10 @@ test("an assistant without a panel begins on the first page", () => {
 test("what fits best comes first, and every word has to fit", () => {
   const items = [{ title: "Use dark colours", hint: "Action" }, { title: "Courses", hint: "Assistant" }, { title: "Of course", hint: "" },
     { title: "Discourse", hint: "" }];
-  assert.deepEqual(matching(items, "cour").map(({ title }) => title), ["Courses", "Of course", "Discourse"]);
-  assert.deepEqual(matching(items, "colours action").map(({ title }) => title), ["Use dark colours"]);
-  assert.deepEqual(matching(items, "courses elbe"), []);
-  assert.equal(matching(items, "  "), items);
+  assert.deepEqual(searchItems(items, "cour").map(({ title }) => title), ["Courses", "Of course", "Discourse"]);
+  assert.deepEqual(searchItems(items, "colours action").map(({ title }) => title), ["Use dark colours"]);
+  assert.deepEqual(searchItems(items, "courses elbe"), []);
+  assert.equal(searchItems(items, "  "), items);
 });
 
 test("the assistants that come with Treadle have each a hue of their own, and any other has one", () => {

@@ -437,7 +437,7 @@ REDIRECTS = [
     "ftp://evil.example",
     "//%65vil.example",
 ]
-LEADS = """import('/static/returning.js').then(({{ returnTo }}) => {nexts}.map((next) =>
+LEADS = """import('/static/login-redirect.js').then(({{ returnTo }}) => {nexts}.map((next) =>
     new URL(returnTo('?next=' + encodeURIComponent(next), {{ origin: location.origin, pathname: '/login' }}), location.href).origin
     === location.origin))"""
 

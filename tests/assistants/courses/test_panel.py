@@ -201,7 +201,7 @@ def test_a_file_is_uploaded_in_the_browser_and_its_course_deleted(visit):
         await page.click("#courses > li:nth-child(3) summary")
         assert await page.text("#courses > li:nth-child(3) .name") == "Knots"
         await page.click("#courses > li:nth-child(3) .within .row button:last-child")
-        await page.click(".sure button[value=yes]")
+        await page.click(".modal button[value=yes]")
         await says(page, "#amount", "2 courses")
 
     visit(look)
@@ -220,8 +220,8 @@ def test_a_document_of_a_course_is_deleted_and_the_others_stay(visit):
         await page.click(f"{documents} summary")
         assert await page.evaluate(SHOWN.format(f"{documents} .name")) == ["01-bowline.md", "02-clove hitch.md"]
         await page.click(f"{documents} li:last-child button")
-        await says(page, ".sure", "Delete “02-clove hitch.md” of “")
-        await page.click(".sure button[value=yes]")
+        await says(page, ".modal", "Delete “02-clove hitch.md” of “")
+        await page.click(".modal button[value=yes]")
         await page.wait_for(f"!document.querySelector({json.dumps(documents)})")
         assert await page.text("#amount") == "3 courses"
         await page.becomes(f"{FOCUS}.closest('li')?.querySelectorAll('.lessons > li').length", 1)

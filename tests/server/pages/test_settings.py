@@ -100,7 +100,7 @@ def test_by_keyboard_alone_and_on_a_phone_a_source_of_tools_is_added_tested_and_
         await page.wait_for("document.querySelector('#sources .bad[role=status]')?.innerText.includes('gone')")
         await focus(page, "[aria-label='Remove gone']")
         await page.press("Enter")
-        await page.wait_for("document.querySelector('dialog.sure')?.open")
+        await page.wait_for("document.querySelector('dialog.modal')?.open")
         await page.press("Enter")
         await page.wait_for("document.querySelector('#sources').hidden && document.activeElement.id === 'tools'")
         assert await findings(page) == []
@@ -129,7 +129,7 @@ def test_notes_are_edited_permissions_revoked_and_everything_is_deleted(owned, v
         await write(page, "[name=note-search]", "style")
         await page.wait_for("!!document.querySelector('[aria-label=\"Delete style\"]')")
         await page.click("[aria-label='Delete style']")
-        await page.click("dialog.sure button[value=yes]")
+        await page.click("dialog.modal button[value=yes]")
         await page.wait_for("document.querySelector('#notes').innerText.includes('No matching notes.')")
         assert [(note.name, note.text) for note in notes.list()] == [("tests", "make check")]
 
@@ -146,7 +146,7 @@ def test_notes_are_edited_permissions_revoked_and_everything_is_deleted(owned, v
         await page.click("#permissions form button")
         await page.wait_for("document.querySelector('#permissions form [role=status]').innerText.startsWith('Saved.')")
         await page.click("#delete-data")
-        await page.click("dialog.sure button[value=yes]")
+        await page.click("dialog.modal button[value=yes]")
         await page.wait_for("document.querySelector('#data').innerText.includes('Deleted: 1 conversation or run and 0 jobs.')")
         await page.wait_for("document.querySelector('#data-amount').innerText.startsWith('0 conversations and runs')")
         await page.click("#appearance input[value=dark]")
@@ -174,7 +174,7 @@ def test_an_admin_manages_users_and_a_user_sees_what_is_theirs(serve, visit, tmp
         await page.wait_for("document.querySelector('#users .notice code')?.innerText.startsWith('treadle_eve_')")
         await page.wait_for("document.querySelectorAll('#people li').length === 3")
         await page.evaluate("document.querySelector('[aria-label=\"Remove eve\"]').click()")
-        await page.click("dialog.sure button[value=yes]")
+        await page.click("dialog.modal button[value=yes]")
         await page.wait_for("document.querySelectorAll('#people li').length === 2")
         assert await page.evaluate("document.querySelector('#tools, #folders')") is None
         assert await findings(page) == []

@@ -2,10 +2,10 @@
 // What a person is asked, and how an answer is asked for, is chat.js.
 
 import { Card } from "./calls.js";
-import { counted, lasting } from "./format.js";
+import { pluralize, formatDuration } from "./format.js";
 import { show } from "./markdown.js";
 import { ModelProgress, queueInWords } from "./model-progress.js";
-import { saidNode } from "./said.js";
+import { userMessage } from "./user-message.js";
 import { Timeline } from "./timeline.js";
 import { element } from "./treadle.js";
 
@@ -58,7 +58,7 @@ export class Answer {
 
   /** How long it took so far, as text. */
   get took() {
-    return lasting((performance.now() - this.#began) / 1000);
+    return formatDuration((performance.now() - this.#began) / 1000);
   }
 
   /** What was said last. */
@@ -133,7 +133,7 @@ export class Answer {
 
   /** @param {RunEvent} runEvent */
   message_delivered({ text }) {
-    this.put(saidNode(text));
+    this.put(userMessage(text));
   }
 
   /** @param {RunEvent} runEvent */
@@ -271,7 +271,7 @@ export class Answer {
 
   /** @param {RunEvent} runEvent */
   missed({ count }) {
-    this.#note(`The connection was too slow: ${counted(count, "event")} were left out here, and come at the end.`);
+    this.#note(`The connection was too slow: ${pluralize(count, "event")} were left out here, and come at the end.`);
   }
 
   // drawing

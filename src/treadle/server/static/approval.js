@@ -3,8 +3,8 @@
 // that ran when a process ended is asked by unclear.js.
 
 import { preview } from "./diff.js";
-import { givenTo } from "./given.js";
-import { headline } from "./headline.js";
+import { callArguments } from "./call-arguments.js";
+import { callTitle } from "./call-title.js";
 import { controlsIn, element, messageOf, query } from "./treadle.js";
 import { Unclear } from "./unclear.js";
 import { escaped, visible } from "./visible.js";
@@ -55,13 +55,13 @@ export class Approval {
     this.node = element("section",
       { class: `approval ${asked.effect === "destroy" ? "irreversible" : ""}`.trim(), role: "group", tabindex: "-1",
         "aria-labelledby": id, "aria-describedby": `${id}-reason` },
-      element("h3", { id }, visible(headline(asked))),
+      element("h3", { id }, visible(callTitle(asked))),
       asked.effect === "destroy" ? element("p", { class: "bad" }, "This can't be undone.") : null,
       above,
       element("p", { class: "small soft" }, "Approve the call of ", element("code", {}, visible(name)), "?"),
       element("p", { id: `${id}-reason` }, visible(reason || "This needs your approval.")),
       asked.preview ? preview(asked.preview) : null,
-      givenTo(asked),
+      callArguments(asked),
       like ? element("p", { class: "small soft", id: `${id}-like` }, "Calls like it: ", patternWords(like), ".") : null,
       element("div", { class: "actions" }, this.#yes, this.#scopes, this.#edit, this.#no,
         element("div", { class: "why" }, element("label", { for: `${id}-why` }, "Reason for the assistant (optional)"), this.#why)),

@@ -1,14 +1,15 @@
 // The page of pending approvals of all runs: each with its effect, answered in place.
 
 import { boxFor, patternWords } from "./approval.js";
-import { lasting } from "./format.js";
-import { headline } from "./headline.js";
-import { regularly } from "./regularly.js";
+import { formatDuration } from "./format.js";
+import { callTitle } from "./call-title.js";
+import { pollWhileVisible } from "./polling.js";
 import { refreshShell } from "./shell.js";
 import { titleOf } from "./journal.js";
 import { ask, byId, element, fill, messageOf } from "./treadle.js";
 import { visible } from "./visible.js";
-import { ago, counted } from "./words.js";
+import { pluralize } from "./format.js";
+import { timeAgo } from "./time-ago.js";
 
 const OFTEN = 5000;  // milliseconds between two looks
 /** @type {Map<string, DecisionBox>} */
@@ -41,7 +42,7 @@ async function show() {
   const keys = waiting.map(keyOf);
   for (const [key, box] of boxes) if (!keys.includes(key)) forget(key, box);
   for (const asked of waiting) if (!boxes.has(keyOf(asked))) add(asked);
-  const words = `${counted(waiting.length, "call")} ${waiting.length === 1 ? "needs" : "need"} your approval.`;
+  const words = `${pluralize(waiting.length, "call")} ${waiting.length === 1 ? "needs" : "need"} your approval.`;
   tell(waiting.length ? words : "Nothing needs your approval.", "soft");
 }
 
@@ -49,7 +50,7 @@ async function show() {
 function add(asked) {
   const run = element("a", { href: `/runs/${encodeURIComponent(asked.root)}` }, titleOf({ ...asked, run_id: asked.root }));
   const from = element("p", { class: "small soft facts-line" }, element("span", {}, "In ", run),
-    element("span", {}, asked.assistant), element("span", {}, "asked ", ago(asked.asked_at * 1000)));
+    element("span", {}, asked.assistant), element("span", {}, "asked ", timeAgo(asked.asked_at * 1000)));
   const box = boxFor(asked, async (said) => {
     await ask(`/api/runs/${encodeURIComponent(asked.run_id)}/approvals/${encodeURIComponent(asked.call_id)}`,
       { ...said, digest: asked.digest });
@@ -97,7 +98,7 @@ function isCut(select) {
 function drawSeveral() {
   const chosen = selected(), open = [...choices.keys()].filter((key) => boxes.has(key));
   byId("several").hidden = open.length < 2;
-  byId("selected").textContent = `${chosen.length} of ${counted(open.length, "call")} selected`;
+  byId("selected").textContent = `${chosen.length} of ${pluralize(open.length, "call")} selected`;
   for (const id of ["approve-selected", "deny-selected"]) byId(id, HTMLButtonElement).disabled = chosen.length === 0;
   if (chosen.length) byId("several-said").textContent = "";
 }
@@ -159,10 +160,11 @@ function decisionRow(decision) {
   const { root, outcome, by, at, waited, reason, scope, edited, name, assistant } = decision, [words, kind] = OUTCOMES[outcome];
   const more = scope === "once" ? "" : scope === "always" ? ", and calls like it always" : ", and calls like it in this conversation";
   return element("li", {}, element("div", { class: "row-line" },
-    element("a", { class: "title", href: `/runs/${encodeURIComponent(root)}` }, visible(headline(decision))),
+    element("a", { class: "title", href: `/runs/${encodeURIComponent(root)}` }, visible(callTitle(decision))),
     element("span", { class: "mark", "data-kind": kind }, words),
-    element("p", { class: "small soft facts-line" }, element("span", {}, `by ${by || "you"}${more}`), element("span", {}, ago(at * 1000)),
-      element("span", {}, `waited ${lasting(waited)}`), element("span", {}, element("code", {}, visible(name)), ` in ${assistant}`),
+    element("p", { class: "small soft facts-line" },
+      element("span", {}, `by ${by || "you"}${more}`), element("span", {}, timeAgo(at * 1000)),
+      element("span", {}, `waited ${formatDuration(waited)}`), element("span", {}, element("code", {}, visible(name)), ` in ${assistant}`),
       edited ? element("span", {}, "arguments changed") : null, reason ? element("span", {}, `reason: ${visible(reason)}`) : null)));
 }
 
@@ -188,7 +190,8 @@ async function showGrants() {
   byId("permissions").hidden = !grants.length;
   byId("grants").replaceChildren(...grants.map((grant) => element("li", {},
     element("code", {}, visible(grant.tool)), " with ", patternWords(grant.where ?? {}),
-    element("span", { class: "small soft" }, ` in ${grant.agent}, allowed by ${grant.by ?? "a user"} `, ago((grant.at ?? 0) * 1000)), " ",
+    element("span", { class: "small soft" },
+      ` in ${grant.agent}, allowed by ${grant.by ?? "a user"} `, timeAgo((grant.at ?? 0) * 1000)), " ",
     element("button", { type: "button", class: "quiet revoke", onclick: () => revoke(grant) }, "Revoke"))));
 }
 
@@ -213,4 +216,4 @@ byId("approve-selected").addEventListener("click", () => decideSeveral(true));
 byId("deny-selected").addEventListener("click", () => decideSeveral(false));
 byId("older").addEventListener("click", () => showHistory(next));
 await Promise.all([show(), showGrants(), showHistory()]);
-regularly(() => Promise.all([show(), isExtended ? null : showHistory()]), OFTEN);
+pollWhileVisible(() => Promise.all([show(), isExtended ? null : showHistory()]), OFTEN);

@@ -1,9 +1,10 @@
 // The page of the audit: records of calls, picked and older ones on demand, and whether the chain they make still holds.
 
 import { argumentList } from "./calls.js";
-import { lasting } from "./format.js";
+import { formatDuration } from "./format.js";
 import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
-import { ago, counted } from "./words.js";
+import { pluralize } from "./format.js";
+import { timeAgo } from "./time-ago.js";
 
 const PAUSE = 300;  // milliseconds without a key after which what was typed counts
 const AT_ONCE = "50";
@@ -45,19 +46,19 @@ async function show(before = null) {
 function tell(amount, isPicked) {
   const none = isPicked ? "No matching records." : "No tool calls yet.";
   said.className = "soft small";
-  said.textContent = amount ? `${counted(amount, "record")}${older.hidden ? "" : ", the newest"}.` : none;
+  said.textContent = amount ? `${pluralize(amount, "record")}${older.hidden ? "" : ", the newest"}.` : none;
 }
 
 /** @param {AuditRecord} record */
 function rowOf(record) {
   const { seq, hash, run_id, tool_name, user, verdict, verdict_by, duration_ms, success, error, at, stage, arguments: given = {} } = record;
-  const took = stage === "begins" ? "begins" : lasting(duration_ms / 1000);
+  const took = stage === "begins" ? "begins" : formatDuration(duration_ms / 1000);
   return element("li", {}, element("details", { class: "record" },
     element("summary", {},
       element("span", { class: "number small soft" }, `${seq}`), element("span", { class: "name" }, tool_name),
       element("span", { class: "mark", "data-kind": VERDICTS[verdict] ?? null }, verdict.replace("_", " ")),
       element("span", { class: `small ${success ? "soft" : "bad"}` }, success ? took : error || "failed"),
-      element("span", { class: "small soft when" }, ago(at * 1000))),
+      element("span", { class: "small soft when" }, timeAgo(at * 1000))),
     element("dl", { class: "about" }, [
       ["Run", element("a", { href: `/runs/${encodeURIComponent(run_id)}` }, run_id)], ["User", user],
       ["Decided by", verdict_by], ["Took", stage === "begins" ? "" : took], ["Seal", element("code", {}, hash.slice(0, 16))],
@@ -80,7 +81,7 @@ async function verify() {
 
 /** @param {{ records: number, broken_at?: number, reason: string, missing?: string }} given */
 function answerOf({ records, broken_at, reason, missing }) {
-  const amount = counted(records, "record");
+  const amount = pluralize(records, "record");
   if (broken_at != null) {
     return element("p", { class: "notice bad" },
       `The chain is broken at record ${broken_at}: ${reason}. ${amount} before it ${records === 1 ? "holds" : "hold"}.`);

@@ -1,7 +1,7 @@
 // A call of a tool, as a card that fills while it runs: which tool, with what, how long it took, what came back or went wrong.
 // Closed it is a line or two; opened it shows everything.
 
-import { dollars, lasting } from "./format.js";
+import { formatCost, formatDuration } from "./format.js";
 import { recordTables } from "./records.js";
 import { stateName } from "./state-names.js";
 import { element } from "./treadle.js";
@@ -68,9 +68,9 @@ export class Card {
 
   /** @param {RunEvent} runEvent */
   returned({ result: { problem, content, data }, seconds, cached, usage }) {
-    const took = cached ? "cached" : problem === "denied" || !seconds ? "" : lasting(seconds);
+    const took = cached ? "cached" : problem === "denied" || !seconds ? "" : formatDuration(seconds);
     this.#set(problem === "denied" ? "denied" : problem ? "failed" : "done");
-    this.#took.textContent = usage?.cost ? `${took} · ${dollars(usage.cost)}` : took;
+    this.#took.textContent = usage?.cost ? `${took} · ${formatCost(usage.cost)}` : took;
     this.#trouble(problem ? content : "");
     this.#put("result", problem ? "Error" : "Result", ...shown(content, problem ? null : data));
   }

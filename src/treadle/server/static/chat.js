@@ -7,12 +7,12 @@
 
 import { Answer } from "./answer.js";
 import { boxFor } from "./approval.js";
-import { dollars, grouped } from "./format.js";
+import { formatCost, formatNumber } from "./format.js";
 import { composer } from "./composer.js";
-import { copyButton, offerCopies } from "./copying.js";
+import { copyButton, offerCopies } from "./copy-button.js";
 import { feedbackOn, feedbackTools } from "./feedback.js";
 import { icon } from "./icons.js";
-import { saidNode } from "./said.js";
+import { userMessage } from "./user-message.js";
 import { stateTitle } from "./state-names.js";
 import { events } from "./stream.js";
 import { clearWhenSeen, showState } from "./tab-title.js";
@@ -506,7 +506,7 @@ export class Chat {
   /** A message waits for the end of the round. @param {string} id @param {string} text */
   #received(id, text) {
     if (this.#waiting(id)) return;
-    const node = saidNode(text);
+    const node = userMessage(text);
     node.dataset.message = id;
     this.#pending.append(node);
     node.scrollIntoView({ block: "end", behavior: "instant" });
@@ -534,7 +534,7 @@ export class Chat {
   #said(text) {
     const { fork } = this.#how;
     /** @type {HTMLElement} */
-    const node = saidNode(text, fork ? (words) => this.#whole.then(() => this.#fork(this.#numberOf(node), words)) : null);
+    const node = userMessage(text, fork ? (words) => this.#whole.then(() => this.#fork(this.#numberOf(node), words)) : null);
     return node;
   }
 
@@ -659,8 +659,8 @@ export class Chat {
 
 /** @param {Reply} reply @param {Answer} answer */
 function facts({ tokens_used: tokens, cost }, answer) {
-  const amount = tokens ? `${grouped(tokens)} tokens` : "";
-  return element("p", { class: "facts" }, [answer.took, amount, cost ? dollars(cost) : ""].filter(Boolean).join(" · "));
+  const amount = tokens ? `${formatNumber(tokens)} tokens` : "";
+  return element("p", { class: "facts" }, [answer.took, amount, cost ? formatCost(cost) : ""].filter(Boolean).join(" · "));
 }
 
 /** Why there is no answer, where a limit came first. @param {Reply} reply */

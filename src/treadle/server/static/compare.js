@@ -1,6 +1,6 @@
 // Two runs side by side: what each has used, their steps in pairs, and the first difference. The address names both.
 
-import { counted, dollars, grouped, lasting } from "./format.js";
+import { pluralize, formatCost, formatNumber, formatDuration } from "./format.js";
 import { stateName } from "./state-names.js";
 import { titleOf } from "./journal.js";
 import { divergenceOf, pairsOf } from "./trace-compare.js";
@@ -58,8 +58,8 @@ function draw(one, two) {
   const pairs = pairsOf(one.trace.steps, two.trace.steps), first = divergenceOf(pairs);
   const differing = pairs.filter(({ likeness }) => likeness !== "same").length;
   byId("said").textContent = first < 0
-    ? `The runs have the same ${counted(pairs.length, "step")}.`
-    : `The runs diverge at step ${first + 1} of ${pairs.length}; ${counted(differing, "step")} differ${differing === 1 ? "s" : ""}.`;
+    ? `The runs have the same ${pluralize(pairs.length, "step")}.`
+    : `The runs diverge at step ${first + 1} of ${pairs.length}; ${pluralize(differing, "step")} differ${differing === 1 ? "s" : ""}.`;
   byId("totals").replaceChildren(totals(one, two));
   byId("pairs").replaceChildren(...pairs.map((pair, index) => pairNode(pair, index === first)));
   for (const id of ["totals", "pairs"]) byId(id).hidden = false;
@@ -72,9 +72,9 @@ function totals(one, two) {
   const rows = [
     ["Run", ({ info }) => element("a", { href: `/runs/${encodeURIComponent(info.run_id)}` }, titleOf(info))],
     ["Status", ({ info }) => stateName(info.status)], ["Assistant", ({ info }) => info.agent], ["Model", ({ info }) => info.model],
-    ["Duration", ({ trace }) => lasting(trace.end - trace.start)], ["Requests", ({ usage }) => grouped(usage.requests ?? 0)],
-    ["Calls", ({ usage }) => grouped(usage.calls ?? 0)], ["Tokens", ({ usage }) => grouped(tokensOf(usage))],
-    ["Cost", ({ usage }) => (usage.cost == null ? "not known" : dollars(usage.cost))],
+    ["Duration", ({ trace }) => formatDuration(trace.end - trace.start)], ["Requests", ({ usage }) => formatNumber(usage.requests ?? 0)],
+    ["Calls", ({ usage }) => formatNumber(usage.calls ?? 0)], ["Tokens", ({ usage }) => formatNumber(tokensOf(usage))],
+    ["Cost", ({ usage }) => (usage.cost == null ? "not known" : formatCost(usage.cost))],
   ];
   return element("table", {},
     element("thead", {}, element("tr", {}, element("td"),
@@ -98,9 +98,9 @@ function pairNode({ left: one, right: two, likeness, what }, isFirst) {
 /** @param {Step | null} step @param {string} title */
 function sideNode(step, title) {
   if (!step) return element("div", {}, element("h2", {}, title), element("p", { class: "soft" }, "No such step."));
-  const took = step.end === null ? "in progress" : lasting(step.end - step.start), tokens = tokensOf(step.usage);
+  const took = step.end === null ? "in progress" : formatDuration(step.end - step.start), tokens = tokensOf(step.usage);
   return element("div", {}, element("h2", {}, title),
-    element("p", { class: "small soft" }, [took, tokens ? counted(tokens, "token") : ""].filter(Boolean).join(" · ")),
+    element("p", { class: "small soft" }, [took, tokens ? pluralize(tokens, "token") : ""].filter(Boolean).join(" · ")),
     element("section", {}, element("h3", {}, "Input"), ...contentNodes(step.kind === "request" ? [] : step.input)),
     element("section", {}, element("h3", {}, "Output"), ...contentNodes(step.output)));
 }

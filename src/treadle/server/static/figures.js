@@ -2,7 +2,7 @@
 // how a plot is drawn is `plots.js`, and what the figures mean is in docs/stats.md.
 import { element } from "/static/treadle.js";
 import { columnsOf, COUNTS, OUTCOMES } from "/static/columns.js";
-import { counted, grouped as format, percent, short, took } from "/static/format.js";
+import { pluralize, formatNumber as format, percent, formatCompact, formatShortDuration } from "/static/format.js";
 import { bars, dots, list, plot } from "/static/plots.js";
 
 const MOST = 15;  // rows of a plot; its table has them all
@@ -34,8 +34,8 @@ function tiles(total) {
     ["From the cache", format(total.cached)], ["Median time", time(total, "median")],
   ];
   if (spent) {
-    facts.push(["Runs", format(spent.runs)], ["Requests", format(spent.requests)], ["Tokens in", short(spent.input_tokens)],
-      ["Tokens out", short(spent.output_tokens)], ["Cost", cost(spent)]);
+    facts.push(["Runs", format(spent.runs)], ["Requests", format(spent.requests)], ["Tokens in", formatCompact(spent.input_tokens)],
+      ["Tokens out", formatCompact(spent.output_tokens)], ["Cost", cost(spent)]);
   }
   const made = facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
   return element("dl", { class: "tiles across", "aria-label": "In all" }, made);
@@ -65,9 +65,9 @@ function tools(report) {
   const label = `Calls by tool, most first: ${shown.slice(0, 3).map((row) => row.title).join("; ")}.`;
   const head = ["Tool", ...OUTCOME_HEAD, "Cached", "Median", "95th percentile", "Tokens", "Problems"];
   const rows = report.rows.map((row) => [row.key, ...outcomes(row), format(row.cached), time(row, "median"), time(row, "p95"),
-    short(row.tokens + row.inner_tokens), kinds(row)]);
+    formatCompact(row.tokens + row.inner_tokens), kinds(row)]);
   const left = report.rows.length - MOST;
-  const more = left > 0 ? [element("p", { class: "soft small" }, `And ${counted(left, "tool")} more in the table.`)] : [];
+  const more = left > 0 ? [element("p", { class: "soft small" }, `And ${pluralize(left, "tool")} more in the table.`)] : [];
   return figure("Tools", [legend(OUTCOMES), plot(list(shown, label)), ...more], head, rows,
     element("p", { class: "soft small" }, TOKENS));
 }
@@ -123,13 +123,13 @@ function spending(title, report) {
   const head = [title.slice(0, -1), "Calls", "Failed", "Denied", "Median", ...tells ? ["Runs", "Requests"] : [], "Tokens",
     ...tells ? ["Cost"] : []];
   const rows = report.rows.map((row) => [row.key || "–", format(row.calls), failed(row), format(row.denied), time(row, "median"),
-    ...row.spent ? spent(row.spent) : [short(row.tokens + row.inner_tokens)]]);
+    ...row.spent ? spent(row.spent) : [formatCompact(row.tokens + row.inner_tokens)]]);
   return element("section", { class: "card across", "aria-label": title }, element("h2", {}, title), table(title, head, rows));
 }
 
 /** @param {Spending} all */
 function spent(all) {
-  return [format(all.runs), format(all.requests), short(all.input_tokens + all.output_tokens), cost(all)];
+  return [format(all.runs), format(all.requests), formatCompact(all.input_tokens + all.output_tokens), cost(all)];
 }
 
 /** @param {string} title @param {string[]} head @param {string[][]} rows */
@@ -161,7 +161,7 @@ function failed(row) {
 
 /** @param {StatsRow} row @param {"median" | "p95" | "total"} which */
 function time(row, which) {
-  return row.seconds ? took(row.seconds[which]) : "–";
+  return row.seconds ? formatShortDuration(row.seconds[which]) : "–";
 }
 
 /** @param {Spending} all */

@@ -1,12 +1,12 @@
 // The page of a job: what it is for, how far it is, its result, what it changed, and its run.
 
-import { jobActions } from "./doings.js";
-import { lasting } from "./format.js";
+import { jobActions } from "./job-actions.js";
+import { formatDuration } from "./format.js";
 import { preview } from "./diff.js";
 import { markdown } from "./markdown.js";
 import { facts, mark } from "./states.js";
 import { ask, byId, element } from "./treadle.js";
-import { ago } from "./words.js";
+import { timeAgo } from "./time-ago.js";
 
 const LOOK = 2000;  // milliseconds between two looks while it is under way
 const jobId = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
@@ -38,7 +38,7 @@ function draw(job, files, info) {
   document.title = `${title || id} · Treadle`;
   byId("about").replaceChildren(...facts({
     State: mark(state), Kind: `${kind} (${assistant})`, Model: origin?.model, Workspace: workspace, User: user,
-    Began: ago((started_at || created_at) * 1000), Took: finished_at && started_at ? lasting(finished_at - started_at) : null,
+    Began: timeAgo((started_at || created_at) * 1000), Took: finished_at && started_at ? formatDuration(finished_at - started_at) : null,
     Job: element("code", {}, id),
   }));
   byId("doings").replaceChildren(element("a", { class: "button quiet slim", href: `/runs/${encodeURIComponent(id)}` }, "Run"),

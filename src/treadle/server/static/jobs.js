@@ -1,10 +1,11 @@
 // The page of jobs: all of them, looked at again while something is under way.
 
-import { regularly } from "./regularly.js";
-import { jobActions } from "./doings.js";
+import { pollWhileVisible } from "./polling.js";
+import { jobActions } from "./job-actions.js";
 import { mark } from "./states.js";
 import { ask, byId, element, messageOf } from "./treadle.js";
-import { ago, counted } from "./words.js";
+import { pluralize } from "./format.js";
+import { timeAgo } from "./time-ago.js";
 
 const OFTEN = 3000;  // milliseconds between two looks
 let before = "";
@@ -27,7 +28,7 @@ function draw(jobs) {
   /** @type {HTMLElement | null} */
   const again = held ? byId("jobs").querySelector(`[data-key="${CSS.escape(held)}"]`) : null;
   again?.focus();
-  tell(jobs.length ? `${counted(jobs.length, "job")}.` : "There are no jobs.", "soft small");
+  tell(jobs.length ? `${pluralize(jobs.length, "job")}.` : "There are no jobs.", "soft small");
 }
 
 /** @param {Job} job */
@@ -36,7 +37,7 @@ function rowOf(job) {
   return element("li", { class: "row-line" },
     element("a", { class: "title", href: `/jobs/${encodeURIComponent(id)}`, "data-key": id }, title || id), mark(state),
     element("p", { class: "small soft facts-line" },
-      [`${kind} (${assistant})`, workspace, id].filter(Boolean).map((each) => element("span", {}, each)), ago(created_at * 1000)),
+      [`${kind} (${assistant})`, workspace, id].filter(Boolean).map((each) => element("span", {}, each)), timeAgo(created_at * 1000)),
     why ? element("p", { class: "small why-line" }, why) : null,
     element("p", { class: "actions" }, jobActions(job, show, (error) => tell(messageOf(error), "notice bad"))));
 }
@@ -49,4 +50,4 @@ function tell(words, kind) {
 }
 
 await show();
-regularly(show, OFTEN);
+pollWhileVisible(show, OFTEN);

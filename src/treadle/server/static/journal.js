@@ -1,6 +1,6 @@
 // A run's journal, read: entries as the events that answer.js draws, as turns of a conversation, and as text.
 
-import { counted, dollars, grouped, lasting } from "./format.js";
+import { pluralize, formatCost, formatNumber, formatDuration } from "./format.js";
 
 /** @type {Record<string, string>} */
 const KINDS = {  // what an entry is called in lists
@@ -112,12 +112,12 @@ export class Reading {
 
   /** @param {Entry} entry */
   _shortened({ call_ids }) {
-    return [{ event: "noted", text: `${counted(call_ids.length, "result")} shortened, to make room.` }];
+    return [{ event: "noted", text: `${pluralize(call_ids.length, "result")} shortened, to make room.` }];
   }
 
   /** @param {Entry} entry */
   _compacted({ messages }) {
-    return [{ event: "noted", text: `The conversation was compacted: a summary in place of the first ${counted(messages, "message")}.` }];
+    return [{ event: "noted", text: `The conversation was compacted: a summary in place of the first ${pluralize(messages, "message")}.` }];
   }
 
   /** @param {Entry} entry */
@@ -177,7 +177,7 @@ const BRIEFS = {
   opened: ({ agent, model }) => [agent, model].filter(Boolean).join(" with "),
   said: ({ text }) => text,
   steered: ({ text }) => text,
-  delivered: ({ message_ids }) => counted(message_ids.length, "message"),
+  delivered: ({ message_ids }) => pluralize(message_ids.length, "message"),
   replied: ({ parts }) => parts.map((/** @type {Entry} */ part) => (part.part === "written" ? `${part.name}(…)` : part.text)).join(" "),
   called: ({ call }) => call.name,
   judged: ({ call, verdict }) => `${call.name}: ${verdict.verdict}${verdict.by && verdict.by !== "default" ? ` by ${verdict.by}` : ""}`,
@@ -187,14 +187,14 @@ const BRIEFS = {
   started: ({ call_id, attempt }, reading) => `${reading.nameOf(call_id)}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
   unclear: ({ call_id, reason }, reading) => `${reading.nameOf(call_id)}: ${reason ?? ""}`,
   settled: ({ call_id, said, by }, reading) => `${reading.nameOf(call_id)}: ${SETTLED[said]}${by ? ` (${by})` : ""}`,
-  returned: ({ result: { name, problem }, seconds = 0 }) => `${name}${problem ? ` (${problem})` : ""} after ${lasting(seconds)}`,
+  returned: ({ result: { name, problem }, seconds = 0 }) => `${name}${problem ? ` (${problem})` : ""} after ${formatDuration(seconds)}`,
   awaited: ({ call_id, wait }, reading) => `${reading.nameOf(call_id)}: ${[wait.event, wait.key].filter(Boolean).join(" ") || "a time"}`,
   woken: ({ result: { name, problem } }) => `${name}${problem ? ` (${problem})` : ""}`,
   noted: ({ text }) => text || "time ran out",
-  shortened: ({ call_ids }) => counted(call_ids.length, "result"),
-  compacted: ({ messages, summary }) => `${counted(messages, "message")}: ${summary.notes ?? ""}`,
+  shortened: ({ call_ids }) => pluralize(call_ids.length, "result"),
+  compacted: ({ messages, summary }) => `${pluralize(messages, "message")}: ${summary.notes ?? ""}`,
   overflowed: ({ reason }) => reason ?? "",
-  forked: ({ run_id, entries }) => `${counted(entries, "entry", "entries")} of ${run_id}`,
+  forked: ({ run_id, entries }) => `${pluralize(entries, "entry", "entries")} of ${run_id}`,
   finished: ({ stopped, reason }) => (reason ? `${stopped}: ${reason}` : stopped),
 };
 
@@ -213,9 +213,9 @@ export function titleOf({ title, run_id: id }) {
 
 /** What a run has used, as text. @param {Usage} [usage] */
 export function usageInWords({ requests = 0, calls = 0, input_tokens = 0, output_tokens = 0, cache_read_tokens = 0, cost } = {}) {
-  const tokens = counted(input_tokens + output_tokens, "token");
-  const cached = cache_read_tokens ? ` (${grouped(cache_read_tokens)} cached)` : "";
+  const tokens = pluralize(input_tokens + output_tokens, "token");
+  const cached = cache_read_tokens ? ` (${formatNumber(cache_read_tokens)} cached)` : "";
   return [
-    counted(requests, "request"), counted(calls, "call"), tokens + cached, cost == null ? "" : dollars(cost),
+    pluralize(requests, "request"), pluralize(calls, "call"), tokens + cached, cost == null ? "" : formatCost(cost),
   ].filter(Boolean).join(" · ");
 }

@@ -1,5 +1,5 @@
 // Signing in: the token goes to the server once, and the browser's session stands for it from then on. It is kept nowhere here.
-import { returnTo } from "/static/returning.js";
+import { redirectTarget } from "/static/login-redirect.js";
 import { ask, byId, messageOf } from "/static/treadle.js";
 
 const [form, said, seen, hint, help] = ["signing", "said", "seen", "hint", "help"].map((id) => byId(id));
@@ -13,7 +13,7 @@ async function signIn(event) {
   try {
     await ask("/login", { token: token.value.trim() });
     token.value = "";
-    location.replace(returnTo(location.search, location));
+    location.replace(redirectTarget(location.search, location));
   } catch (error) {
     tell(messageOf(error));
     enter.disabled = false;
@@ -46,7 +46,7 @@ function explain() {
 
 /** Offer the identity provider of this server, where it has one. @param {string} title */
 function offer(title) {
-  const link = byId("provider-link", HTMLAnchorElement), place = new URL(returnTo(location.search, location), location.origin);
+  const link = byId("provider-link", HTMLAnchorElement), place = new URL(redirectTarget(location.search, location), location.origin);
   link.textContent = `Sign in with ${title}`;
   link.href = `/login/oidc?${new URLSearchParams({ next: place.pathname + place.search })}`;
   byId("provider").hidden = false;
@@ -54,7 +54,7 @@ function offer(title) {
 
 /** @param {{ known: boolean, owner: boolean, provider: string }} status */
 function respond({ known, owner, provider }) {
-  if (known) location.replace(returnTo(location.search, location));
+  if (known) location.replace(redirectTarget(location.search, location));
   else if (owner) explain();
   else if (provider) offer(provider);
 }

@@ -1,6 +1,6 @@
 // How far a model is with its reply, as text: loading, reading the prompt in per cent, writing with its speed. No page is needed.
 
-import { aheadInWords, counted, short } from "./format.js";
+import { aheadInWords, pluralize, formatCompact } from "./format.js";
 
 const LEAST = 1;  // seconds of writing before its speed is known well enough
 
@@ -38,7 +38,7 @@ export class ModelProgress {
     const { stage, done = 0, total = 0, request = 0, ahead = 0 } = this.#progress, number = request > 1 ? `, request ${request}` : "";
     const share = total ? ` ${Math.min(Math.floor((100 * done) / total), 100)} %` : "";
     if (stage === "loading") return `Loading ${this.#model || "the model"}${share}`;
-    if (stage === "reading") return `Reading the prompt${share}${total ? ` of ${short(total)} tokens` : ""}${number}`;
+    if (stage === "reading") return `Reading the prompt${share}${total ? ` of ${formatCompact(total)} tokens` : ""}${number}`;
     const what = `${this.#model || "the model"}${number}`;
     if (stage === "waiting") return ahead ? queueInWords(what, ahead) : `Waiting for ${what}`;
     return `Writing${this.#speed(done, now)}${number}`;
@@ -49,6 +49,6 @@ export class ModelProgress {
     const { at, done: had } = this.#first ?? { at: now, done };
     if (!done) return "";
     const speed = now - at >= LEAST && done > had ? `, ${((done - had) / (now - at)).toFixed(1)} tokens/s` : "";
-    return ` ${counted(done, "token")}${speed}`;
+    return ` ${pluralize(done, "token")}${speed}`;
   }
 }

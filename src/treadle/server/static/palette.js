@@ -1,8 +1,8 @@
 // Where to go, by keyboard: assistants, pages, actions and conversations that fit what is typed. Arrow keys choose, Enter opens.
 
 import { assistantIcon, icon } from "./icons.js";
-import { matching } from "./matching.js";
-import { ACTIVITY, pathTo, SETTINGS } from "./places.js";
+import { searchItems } from "./palette-search.js";
+import { ACTIVITY, pathTo, SETTINGS } from "./navigation.js";
 import { changeTheme, themeAction } from "./theme-button.js";
 import { ask, element } from "./treadle.js";
 
@@ -28,7 +28,7 @@ export function palette(assistants) {
   let at = 0, loads = 0, typing = 0;
 
   function draw() {
-    shown = [...matching(fixed, field.value), ...found].slice(0, MOST);
+    shown = [...searchItems(fixed, field.value), ...found].slice(0, MOST);
     at = Math.min(at, Math.max(shown.length - 1, 0));
     list.replaceChildren(...shown.map((choice, place) => element("li", { role: "option", id: `palette-${place}`,
       "aria-selected": `${place === at}`, onclick: () => choose(choice), onmousemove: () => move(place) },

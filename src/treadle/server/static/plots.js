@@ -1,7 +1,7 @@
 // Plots as SVG, made of nodes: bars over time, bars in a list, dots on a scale of times. Colours are classes (stats.css), and every
 // plot says in a sentence what it shows; the table beside it has the figures.
 
-import { short, took } from "./format.js";
+import { formatCompact, formatShortDuration } from "./format.js";
 
 /** @typedef {Record<string, number>} Parts numbers by class */
 /** @typedef {{ name: string, words: string, title: string }} Row */
@@ -58,7 +58,7 @@ export function bars(columns, label) {
     const ground = height - bottom;
     const grid = [0, most / 2, most].map((value) => [
       node("line", { class: "grid", x1: left, x2: width, y1: ground - value * scale, y2: ground - value * scale }),
-      node("text", { class: "tick end", x: left - 6, y: ground - value * scale + 4 }, short(value)),
+      node("text", { class: "tick end", x: left - 6, y: ground - value * scale + 4 }, formatCompact(value)),
     ]);
     const drawn = columns.map((column, place) => {
       const thick = Math.max(1, Math.min(28, step - Math.min(3, step / 4))), x = left + place * step + (step - thick) / 2;
@@ -116,7 +116,8 @@ export function dots(rows, label) {
     for (let power = ends[0]; power <= ends[1]; power += every) decades.push(10 ** power);
     const scale = decades.map((value) => [
       node("line", { class: "grid", x1: place(value), x2: place(value), y1: 22, y2: bottom }),
-      node("text", { class: `tick ${edge(place(value), width)}`, x: place(value), y: bottom + 16 }, value < 1 ? took(value) : `${value} s`),
+      node("text", { class: `tick ${edge(place(value), width)}`, x: place(value), y: bottom + 16 },
+        value < 1 ? formatShortDuration(value) : `${value} s`),
     ]);
     return picture(width, bottom + 22, label, scale, rows.map((row, at) => {
       const y = at * LINE + 28, low = place(row.low), high = place(row.high);

@@ -2,10 +2,10 @@
 
 import { assistantIcon, icon } from "./icons.js";
 import { openMenu } from "./menu.js";
-import { grouped, isShown, pathTo } from "./places.js";
+import { groupByAge, isShown, pathTo } from "./navigation.js";
 import { matchingRuns, runPath } from "./shared-runs.js";
 import { stateTitle } from "./state-names.js";
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { ask, element, fill, messageOf } from "./treadle.js";
 
 const AT_ONCE = 40, MORE = 200, SHARED = 20;
@@ -27,7 +27,7 @@ export function recent(assistants) {
     const found = await ask(`/api/conversations?${new URLSearchParams({ search: words, limit: `${most}` })}`).catch(() => null);
     const shared = words || !found?.conversations.length ? await ask("/api/shared").catch(() => []) : [];
     if (mine !== loads || !found) return;
-    const groups = grouped(found.conversations, Date.now()).map(([name, members]) => group(name, members.map(row)));
+    const groups = groupByAge(found.conversations, Date.now()).map(([name, members]) => group(name, members.map(row)));
     const matches = words ? matchingRuns(shared, { search: words }).slice(0, SHARED) : [];
     if (matches.length) groups.push(group("Shared with me", matches.map(sharedRow)));
     fill(list, found.more && most < MORE ? [...groups, moreButton()] : groups);
@@ -77,7 +77,7 @@ export function recent(assistants) {
 
   /** @param {ConversationInfo} info */
   async function remove(info) {
-    if (!await sure(`Delete “${info.title || "this conversation"}”? This can't be undone.`, "Delete")) return;
+    if (!await confirmDialog(`Delete “${info.title || "this conversation"}”? This can't be undone.`, "Delete")) return;
     await careful(async () => {
       await ask(pathOf(info), undefined, { method: "DELETE" });
       if (isShown(info.path, location)) location.assign(pathTo(assistants().find(({ name }) => name === info.assistant) ?? NONE));
@@ -126,7 +126,7 @@ function group(name, rows) {
 /** The title that the user gives a conversation; null where they don't. @param {string} title @returns {Promise<string | null>} */
 function newTitle(title) {
   const field = element("input", { id: "new-name", maxlength: "200", value: title, autocomplete: "off" });
-  const dialog = element("dialog", { class: "sure", "aria-labelledby": "new-name-label" }, element("form", { method: "dialog" },
+  const dialog = element("dialog", { class: "modal", "aria-labelledby": "new-name-label" }, element("form", { method: "dialog" },
     element("div", { class: "field" }, element("label", { for: "new-name", id: "new-name-label" }, "Rename conversation"), field),
     element("div", { class: "actions" },
       element("button", { value: "yes" }, "Save"), element("button", { value: "", class: "quiet" }, "Cancel"))));

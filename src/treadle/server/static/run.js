@@ -8,13 +8,13 @@ import { titleOf, usageInWords } from "./journal.js";
 import { fillModels } from "./models.js";
 import { Player } from "./player.js";
 import { facts, mark } from "./states.js";
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { runApiPath, runInPath, runPath } from "./shared-runs.js";
 import { makeTabs } from "./tabs.js";
 import { StepView, TraceTree } from "./trace-view.js";
 import { traceOf } from "./trace.js";
 import { ask, byId, element, fieldsOf, messageOf } from "./treadle.js";
-import { ago } from "./words.js";
+import { timeAgo } from "./time-ago.js";
 
 const PLAYS = "#play", JOURNAL = "#journal";  // in the address: it plays by itself, and the journal is shown
 const LOOK = 2000;    // milliseconds between two looks at a run that is under way
@@ -100,7 +100,7 @@ function drawHead(info, { usage, origin, queued, approvals }) {
     Status: mark(queued ? "queued" : approvals.length ? "asking" : info.status),
     Queue: queued ? `${queued.queue}, ${aheadInWords(queued.ahead)}` : null,
     Recorded: origin?.recording?.date, Assistant: info.agent, Model: info.model, User: info.user,
-    Access: owner ? `read only, shared by ${owner}` : null, Began: ago(info.opened_at * 1000), Used: usageInWords(usage),
+    Access: owner ? `read only, shared by ${owner}` : null, Began: timeAgo(info.opened_at * 1000), Used: usageInWords(usage),
     Inside: info.parent ? element("a", { href: runPath(info.parent, owner) }, info.parent) : null,
     Run: element("code", {}, info.run_id),
   }));
@@ -124,12 +124,12 @@ async function share() {
 }
 
 async function cancel() {
-  if (!await sure("Stop this run? What it has done stays.", "Stop")) return;
+  if (!await confirmDialog("Stop this run? What it has done stays.", "Stop")) return;
   await ask(`${path}/cancel`, {}).then(load).catch(complain);
 }
 
 async function remove() {
-  if (!await sure("Delete this run and everything that is kept of it? That can't be undone.", "Delete")) return;
+  if (!await confirmDialog("Delete this run and everything that is kept of it? That can't be undone.", "Delete")) return;
   await ask(path, undefined, { method: "DELETE" }).then(() => location.assign("/runs"), complain);
 }
 

@@ -1,13 +1,14 @@
 // The page of runs: searched, filtered, older ones on demand; what is under way is looked at again. What was picked is in the
 // address. With `?shared=true` these are the runs that other users share with one.
 
-import { regularly } from "./regularly.js";
+import { pollWhileVisible } from "./polling.js";
 import { titleOf } from "./journal.js";
 import { matchingRuns, runPath } from "./shared-runs.js";
 import { stateName } from "./state-names.js";
 import { mark } from "./states.js";
 import { ask, byId, element, fieldsOf, messageOf, query } from "./treadle.js";
-import { ago, counted } from "./words.js";
+import { pluralize } from "./format.js";
+import { timeAgo } from "./time-ago.js";
 
 const OFTEN = 4000;    // milliseconds between two looks
 const PAUSE = 250;     // milliseconds without a key after which what was typed is searched for
@@ -128,9 +129,9 @@ function rowOf({ run_id, agent, model, user, title, status, updated_at, entries,
   return element("li", { class: "row-line" },
     element("a", { class: "title", href: runPath(run_id, owner) }, titleOf({ title, run_id })), mark(status),
     element("p", { class: "small soft facts-line" },
-      [agent, model, owner ? `shared by ${owner}` : user, counted(entries, "entry", "entries")].filter(Boolean)
+      [agent, model, owner ? `shared by ${owner}` : user, pluralize(entries, "entry", "entries")].filter(Boolean)
         .map((each) => element("span", {}, each)),
-      ago(updated_at * 1000)));
+      timeAgo(updated_at * 1000)));
 }
 
 function tell() {
@@ -138,7 +139,7 @@ function tell() {
   list.hidden = amount === 0;
   said.className = "soft small";
   said.textContent = amount
-    ? `${counted(amount, "run")}${older.hidden ? "" : ", the newest"}.`
+    ? `${pluralize(amount, "run")}${older.hidden ? "" : ", the newest"}.`
     : picked().size ? "No matching runs." : isShared ? "No other user shares a run with you." : "No runs yet.";
 }
 
@@ -165,4 +166,4 @@ search.addEventListener("input", () => {
 });
 older.addEventListener("click", showOlder);
 await begin();
-regularly(lookAgain, OFTEN);
+pollWhileVisible(lookAgain, OFTEN);

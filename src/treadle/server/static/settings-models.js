@@ -1,9 +1,9 @@
 // Settings: the default model, keys of providers, and models that run on the server's machine.
 
 import { field, newId, outcome, row, savingForm, section, sourceWords, tell } from "./settings-parts.js";
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { ask, element, fill, query } from "./treadle.js";
-import { ago } from "./words.js";
+import { timeAgo } from "./time-ago.js";
 
 const LOOK = 1000;  // milliseconds between two looks at a download
 
@@ -36,10 +36,10 @@ export function modelSection(state) {
   /** @param {ProviderInfo} provider */
   function providerRow({ kind, title, key, variable, ending, added_at, problem }) {
     const about = key === "variable" ? [`from the variable ${variable}`]
-      : [ending ? `a key that ends in ${ending}` : "a key", ", added ", ago(added_at * 1000)];
+      : [ending ? `a key that ends in ${ending}` : "a key", ", added ", timeAgo(added_at * 1000)];
     const test = { words: "Test", label: `Test the key of ${title}`, act: () => tested(kind) };
     const remove = { words: "Remove", label: `Remove the key of ${title}`, isDangerous: true, act: async () => {
-      if (!await sure(`Remove the key of ${title}? Its models can't be used without it.`, "Remove")) return;
+      if (!await confirmDialog(`Remove the key of ${title}? Its models can't be used without it.`, "Remove")) return;
       await ask(`/api/settings/providers/${encodeURIComponent(kind)}/key`, undefined, { method: "DELETE" });
       await load();
       query(document, "#models").focus();

@@ -2,7 +2,7 @@
 
 import { matchingNotes, originOf, placeOf } from "./notes.js";
 import { field, outcome, row, savingForm, section, tell } from "./settings-parts.js";
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { ask, element, messageOf, query } from "./treadle.js";
 import { visible } from "./visible.js";
 
@@ -50,7 +50,7 @@ export function noteSection() {
       note.untrusted ? element("span", { class: "mark", "data-kind": "warn" }, "untrusted") : null,
       element("span", { class: "small soft" }, ` ${placeOf(note)} · ${originOf(note)}`)), form)];
     return row(about, locked ? [] : [{ words: "Delete", label: `Delete ${note.name}`, isDangerous: true, act: async () => {
-      if (!await sure(`Delete the note ${note.name}? This can't be undone.`, "Delete")) return;
+      if (!await confirmDialog(`Delete the note ${note.name}? This can't be undone.`, "Delete")) return;
       await ask(path, undefined, { method: "DELETE" });
       await load();
       query(document, "#notes").focus();

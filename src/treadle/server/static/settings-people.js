@@ -1,7 +1,7 @@
 // Settings: the users of a server, for its admins.
 
 import { field, outcome, row, savingForm, section, tell } from "./settings-parts.js";
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { ask, element, query } from "./treadle.js";
 
 const ROLES = ["reader", "user", "admin"];
@@ -32,11 +32,11 @@ export function userSection(me) {
     ROLES.map((each) => element("option", { value: each, selected: each === role }, each)));
     return row([element("strong", {}, name), " ", select], [
       { words: "New token", label: `New token for ${name}`, act: async () => {
-        if (!await sure(`Issue a new token for ${name}? The old one and all sessions end.`, "New token")) return;
+        if (!await confirmDialog(`Issue a new token for ${name}? The old one and all sessions end.`, "New token")) return;
         showToken(await ask(`${path}/token`, {}));
       } },
       { words: "Remove", label: `Remove ${name}`, isDangerous: true, act: async () => {
-        if (!await sure(`Remove ${name}? Their token and sessions end; their data stays on the server.`, "Remove")) return;
+        if (!await confirmDialog(`Remove ${name}? Their token and sessions end; their data stays on the server.`, "Remove")) return;
         await ask(path, undefined, { method: "DELETE" });
         await load();
         query(document, "#users").focus();

@@ -1,7 +1,7 @@
 // Settings: MCP servers and OpenAPI documents, whose tools every assistant gets.
 
 import { field, outcome, row, savingForm, section, tell } from "./settings-parts.js";
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { ask, element, query } from "./treadle.js";
 
 const KINDS = { mcp: "MCP server", openapi: "OpenAPI document" };
@@ -29,7 +29,7 @@ export function toolSection(state) {
       return message;
     } };
     const remove = { words: "Remove", label: `Remove ${name}`, isDangerous: true, act: async () => {
-      if (!await sure(`Remove ${name}? Assistants no longer get its tools.`, "Remove")) return;
+      if (!await confirmDialog(`Remove ${name}? Assistants no longer get its tools.`, "Remove")) return;
       await ask(path, undefined, { method: "DELETE" });
       await load();
       query(document, "#tools").focus();

@@ -6,11 +6,12 @@ import { field, outcome, row, savingForm, section, sourceWords, tell } from "./s
 import { modelSection } from "./settings-models.js";
 import { userSection } from "./settings-people.js";
 import { toolSection } from "./settings-tools.js";
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { chooseTheme, chosenTheme } from "./theme-button.js";
 import { ask, byId, element, messageOf, query } from "./treadle.js";
 import { visible } from "./visible.js";
-import { ago, counted } from "./words.js";
+import { pluralize } from "./format.js";
+import { timeAgo } from "./time-ago.js";
 
 /** @type {Record<string, string>} */
 const LABELS = {
@@ -86,7 +87,8 @@ function permissionSection(state) {
     rows.hidden = grants.length === 0;
     rows.replaceChildren(...grants.map((grant) => row([
       element("code", {}, visible(grant.tool)), " with ", ...patternWords(grant.where ?? {}),
-      element("span", { class: "small soft" }, ` · in ${grant.agent} · allowed by ${grant.by || "you"} `, ago((grant.at ?? 0) * 1000))], [
+      element("span", { class: "small soft" },
+        ` · in ${grant.agent} · allowed by ${grant.by || "you"} `, timeAgo((grant.at ?? 0) * 1000))], [
       { words: "Revoke", label: `Revoke ${grant.tool}`, act: async () => {
         await ask(`/api/permissions/${encodeURIComponent(grant.id)}`, undefined, { method: "DELETE" });
         await load();
@@ -139,16 +141,17 @@ function dataSection(state) {
 
   async function load() {
     const { runs, jobs, grants, notes } = await ask("/api/settings/data");
-    amount.textContent = `${counted(runs, "conversation or run", "conversations and runs")}, ${counted(jobs, "job")}, `
-      + `${counted(grants, "permission")} and ${counted(notes, "note")} are stored.`;
+    amount.textContent = `${pluralize(runs, "conversation or run", "conversations and runs")}, ${pluralize(jobs, "job")}, `
+      + `${pluralize(grants, "permission")} and ${pluralize(notes, "note")} are stored.`;
   }
 
   const erase = element("button", { type: "button", class: "danger slim", id: "delete-data", onclick: async () => {
-    if (!await sure("Delete all your conversations, runs, jobs, permissions and notes? This can't be undone.", "Delete everything")) return;
+    const question = "Delete all your conversations, runs, jobs, permissions and notes? This can't be undone.";
+    if (!await confirmDialog(question, "Delete everything")) return;
     try {
       const { runs, jobs, left } = await ask("/api/settings/data/delete", { confirm: "delete everything" });
-      tell(place, `Deleted: ${counted(runs, "conversation or run", "conversations and runs")} and ${counted(jobs, "job")}.`
-        + (left ? ` ${counted(left, "run")} still active: stop them, and delete again.` : ""));
+      tell(place, `Deleted: ${pluralize(runs, "conversation or run", "conversations and runs")} and ${pluralize(jobs, "job")}.`
+        + (left ? ` ${pluralize(left, "run")} still active: stop them, and delete again.` : ""));
       document.dispatchEvent(new Event("conversationchange"));
       await load();
     } catch (error) {

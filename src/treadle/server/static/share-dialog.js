@@ -1,6 +1,6 @@
 // The dialog in which a user shares a run, a project or a course: with users and groups of the same server, until that is revoked.
 
-import { copyButton } from "./copying.js";
+import { copyButton } from "./copy-button.js";
 import { carryOut, field, outcome, row } from "./settings-parts.js";
 import { runPath } from "./shared-runs.js";
 import { ask, element, query } from "./treadle.js";
@@ -44,7 +44,7 @@ export async function openShareDialog({ path, link: where, owner, what, about, c
   } }, field("Share with", kind), field("Name", name), canEdit ? field("May", access) : null,
     element("button", { class: "slim" }, "Share"));
   const close = element("button", { type: "button", class: "quiet" }, "Close");
-  const dialog = element("dialog", { class: "sure share", "aria-labelledby": "share-title" },
+  const dialog = element("dialog", { class: "modal share", "aria-labelledby": "share-title" },
     element("h2", { id: "share-title", tabindex: "-1" }, `Share this ${what}`),
     element("p", { class: "small soft" }, about),
     form, place, none, rows,

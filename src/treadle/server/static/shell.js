@@ -2,9 +2,9 @@
 // phone it is a sheet behind a button in the bar. A page includes shell.css and this, and has a `.bar` and a `main`.
 
 import { assistantIcon, icon } from "./icons.js";
-import { ACTIVITY, isAt, pathTo, SETTINGS } from "./places.js";
+import { ACTIVITY, isAt, pathTo, SETTINGS } from "./navigation.js";
 import { recent } from "./recent.js";
-import { regularly } from "./regularly.js";
+import { pollWhileVisible } from "./polling.js";
 import { themeButton } from "./theme-button.js";
 import { ask, element, query } from "./treadle.js";
 
@@ -44,7 +44,7 @@ const sidebar = element("nav", { id: "sidebar", class: "sidebar", "aria-label": 
   element("div", { class: "side-foot" }, person, themeButton()));
 const shade = element("div", { class: "side-shade", hidden: true, onclick: () => slide(false) });
 
-/** @param {import("./places.js").Place} place @param {Child} [more] */
+/** @param {import("./navigation.js").NavigationItem} place @param {Child} [more] */
 function link(place, more = null) {
   const isHere = isAt(place, location.pathname) && !(place.path === "/" && new URLSearchParams(location.search).has("run"));
   return element("a", { class: "side-item", href: place.path, title: place.title, "aria-current": isHere ? "page" : null },
@@ -159,4 +159,4 @@ drawFold();
 drawPerson();
 drawAssistants();
 refreshShell();
-regularly(refreshShell, OFTEN);
+pollWhileVisible(refreshShell, OFTEN);

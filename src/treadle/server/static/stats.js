@@ -3,7 +3,7 @@
 import { isAbort } from "/static/errors.js";
 import { ask, byId, element, hideField, messageOf, query } from "/static/treadle.js";
 import { figuresOf } from "/static/figures.js";
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 
 const form = byId("picking", HTMLFormElement), said = byId("said"), figures = byId("figures");
 const tool = query(form, "[name=tool]", HTMLInputElement), since = query(form, "[name=since]", HTMLSelectElement);
@@ -61,9 +61,9 @@ async function show() {
 /** @param {Record<Grouping, StatsReport>} reports */
 function draw(reports) {
   const { total, unread } = reports.tool;
-  const words = total.calls ? `${counted(total.calls, "call")} counted.` : "No tool was called.";
+  const words = total.calls ? `${pluralize(total.calls, "call")} counted.` : "No tool was called.";
   said.className = "soft";
-  said.textContent = unread ? `${words} ${counted(unread, "run")} can't be read, so what is new in them isn't counted.` : words;
+  said.textContent = unread ? `${words} ${pluralize(unread, "run")} can't be read, so what is new in them isn't counted.` : words;
   figures.hidden = reports.assistant.rows.length === 0;
   figures.replaceChildren(...figuresOf(reports));
 }

@@ -1,6 +1,6 @@
 // When calls of one reply began and ended, as bars on a common line. Shown where there are several: one has nothing to compare to.
 
-import { lasting } from "./format.js";
+import { formatDuration } from "./format.js";
 import { element } from "./treadle.js";
 
 /**
@@ -60,9 +60,9 @@ export class Timeline {
       const end = to ?? Math.max(now, from);
       bar.style.left = `${((from - first) / whole) * 100}%`;
       bar.style.width = `${((end - from) / whole) * 100}%`;
-      took.textContent = to === null ? "…" : lasting(to - from);
+      took.textContent = to === null ? "…" : formatDuration(to - from);
     }
-    this.#scale.replaceChildren(element("span", {}, "0"), element("span", {}, lasting(whole)));
+    this.#scale.replaceChildren(element("span", {}, "0"), element("span", {}, formatDuration(whole)));
     this.node.setAttribute("aria-label", `When each ran: ${rows.map((row) => inWords(row, first)).join("; ")}`);
   }
 }

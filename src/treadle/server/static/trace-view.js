@@ -2,7 +2,7 @@
 // input, its output, and the entries of the journal as they are stored.
 
 import { textOrDiff } from "./diff.js";
-import { dollars, grouped, lasting } from "./format.js";
+import { formatCost, formatNumber, formatDuration } from "./format.js";
 import { runPath } from "./shared-runs.js";
 import { stateName } from "./state-names.js";
 import { facts } from "./states.js";
@@ -110,9 +110,9 @@ export class TraceTree {
       element("span", { class: "twig" }, step.children.length || step.run ? "▸" : ""), element("span", { class: "sign" }, SIGNS[kind]),
       element("span", { class: "what" }, element("span", { class: "name" }, name), " ", element("span", { class: "brief" }, inLine(brief))),
       element("span", { class: "track" }, bar),
-      element("span", { class: "took" }, isOpen ? "…" : kind === "note" ? "" : lasting(end - start)),
-      element("span", { class: "tokens" }, tokens ? grouped(tokens) : ""),
-      element("span", { class: "cost" }, usage.cost == null ? "" : dollars(usage.cost)));
+      element("span", { class: "took" }, isOpen ? "…" : kind === "note" ? "" : formatDuration(end - start)),
+      element("span", { class: "tokens" }, tokens ? formatNumber(tokens) : ""),
+      element("span", { class: "cost" }, usage.cost == null ? "" : formatCost(usage.cost)));
     row.style.setProperty("--level", String(level - 1));
     return row;
   }
@@ -200,9 +200,9 @@ export class StepView {
     const { usage, start, end, seconds } = step, inside = step.run;
     byId("step-title").textContent = `${step.name}${step.state === "done" ? "" : ` (${stateName(step.state)})`}`;
     byId("step-facts").replaceChildren(...facts({
-      Duration: end === null ? "in progress" : lasting(end - start),
-      Execution: seconds && end !== null && end - start - seconds > 0.01 ? lasting(seconds) : null,
-      Model: step.model, Tokens: tokensOf(usage) ? tokensInWords(usage) : null, Cost: usage.cost == null ? null : dollars(usage.cost),
+      Duration: end === null ? "in progress" : formatDuration(end - start),
+      Execution: seconds && end !== null && end - start - seconds > 0.01 ? formatDuration(seconds) : null,
+      Model: step.model, Tokens: tokensOf(usage) ? tokensInWords(usage) : null, Cost: usage.cost == null ? null : formatCost(usage.cost),
       ...step.facts, "Nested run": inside ? element("a", { href: runPath(inside, this.#owner) }, inside) : null,
     }));
     this.#choose(this.#tab);
@@ -227,13 +227,13 @@ export function contentNodes(contents) {
 function rawOf(entries) {
   const whole = JSON.stringify(entries, null, 2), rest = whole.length - RAW;
   return element("pre", { tabindex: "0", "aria-label": "The entries, as they are stored" },
-    rest > 0 ? `${whole.slice(0, RAW)}\n… ${grouped(rest)} more characters` : whole);
+    rest > 0 ? `${whole.slice(0, RAW)}\n… ${formatNumber(rest)} more characters` : whole);
 }
 
 /** @param {Usage} usage */
 function tokensInWords({ input_tokens = 0, output_tokens = 0, cache_read_tokens = 0 }) {
-  const cached = cache_read_tokens ? ` (${grouped(cache_read_tokens)} cached)` : "";
-  return `${grouped(input_tokens)} in${cached}, ${grouped(output_tokens)} out`;
+  const cached = cache_read_tokens ? ` (${formatNumber(cache_read_tokens)} cached)` : "";
+  return `${formatNumber(input_tokens)} in${cached}, ${formatNumber(output_tokens)} out`;
 }
 
 /** @param {Item} item @returns {boolean} */
@@ -251,8 +251,8 @@ function nameOf({ kind, name, brief, state, start, end, usage }) {
   const tokens = tokensOf(usage);
   return [
     `${name}${brief ? `: ${inLine(brief)}` : ""}`, state === "done" ? "" : stateName(state),
-    end === null || kind === "note" ? "" : lasting(end - start),
-    tokens ? `${grouped(tokens)} tokens` : "", usage.cost == null ? "" : dollars(usage.cost),
+    end === null || kind === "note" ? "" : formatDuration(end - start),
+    tokens ? `${formatNumber(tokens)} tokens` : "", usage.cost == null ? "" : formatCost(usage.cost),
   ].filter(Boolean).join(", ");
 }
 

@@ -1,7 +1,7 @@
 // The trace of a run: its journal as a tree of steps (turns, rounds, model requests, calls, waiting, nested runs), each with its time
 // and what it used. No page is needed; trace-view.js draws it.
 
-import { counted } from "./format.js";
+import { pluralize } from "./format.js";
 import { kindOf } from "./journal.js";
 
 /**
@@ -285,12 +285,12 @@ class Builder {
   _delivered(entry) {
     const texts = entry.message_ids.map((/** @type {string} */ id) => this.#received.get(id) ?? "");
     this.#unread.push(...texts.map((/** @type {string} */ text) => ({ title: "User", text })));
-    this.#note(entry, "Message delivered", counted(texts.length, "message"));
+    this.#note(entry, "Message delivered", pluralize(texts.length, "message"));
   }
 
   /** @param {Entry} entry */
   _informed(entry) {
-    this.#note(entry, "Context loaded", counted(entry.items?.length ?? 0, "item"));
+    this.#note(entry, "Context loaded", pluralize(entry.items?.length ?? 0, "item"));
   }
 
   /** @param {Entry} entry */
@@ -301,12 +301,12 @@ class Builder {
 
   /** @param {Entry} entry */
   _compacted(entry) {
-    this.#note(entry, "Conversation compacted", counted(entry.messages, "message"), entry.summary?.notes);
+    this.#note(entry, "Conversation compacted", pluralize(entry.messages, "message"), entry.summary?.notes);
   }
 
   /** @param {Entry} entry */
   _shortened(entry) {
-    this.#note(entry, "Results shortened", counted(entry.call_ids.length, "result"));
+    this.#note(entry, "Results shortened", pluralize(entry.call_ids.length, "result"));
   }
 
   /** @param {Entry} entry */

@@ -2,10 +2,10 @@
 // it isn't run again unless they say so. The box takes the focus, and waits.
 
 import { preview } from "./diff.js";
-import { givenTo } from "./given.js";
+import { callArguments } from "./call-arguments.js";
 import { controlsIn, element, messageOf } from "./treadle.js";
 import { visible } from "./visible.js";
-import { ago } from "./words.js";
+import { timeAgo } from "./time-ago.js";
 
 /** @type {[Settled, string, string][]} */
 const WAYS = [  // what can be said, what the button says, and what follows from it
@@ -38,9 +38,9 @@ export class Unclear {
       { class: "approval unclear", role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
       element("h3", { id }, "The outcome of ", element("code", {}, visible(name)), "?"),
       above,
-      element("p", { id: `${id}-reason` }, visible(reason), began ? [" It began ", ago(began * 1000), "."] : null),
+      element("p", { id: `${id}-reason` }, visible(reason), began ? [" It began ", timeAgo(began * 1000), "."] : null),
       asked.preview ? preview(asked.preview) : null,
-      givenTo(asked),
+      callArguments(asked),
       element("ul", { class: "ways" }, WAYS.map(([way, label, follows]) => this.#way(`${id}-${way}`, way, label, follows))),
       element("div", { class: "why" },
         element("label", { for: this.#words.id }, "Outcome, for the model (optional)"), this.#words),

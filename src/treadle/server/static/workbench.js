@@ -2,9 +2,9 @@
 // address, so that it is there again when the page is.
 
 import { Chat } from "./chat.js";
-import { choosing } from "./choosing.js";
+import { assistantCards } from "./assistant-cards.js";
 import { eventsOf, inOneRun, inRuns, pathOf } from "./durable.js";
-import { handOver } from "./handoff.js";
+import { openWithQuestion } from "./pending-question.js";
 import { turnsOf } from "./journal.js";
 import { modelPicker } from "./models.js";
 import { nameTab } from "./tab-title.js";
@@ -17,7 +17,7 @@ let assistant = null;
 let loads = 0;
 
 const models = modelPicker(byId("model", HTMLSelectElement), byId("notices"));
-const choice = choosing({ chosen, example: (question) => talk.ask(question) });
+const choice = assistantCards({ chosen, example: (question) => talk.ask(question) });
 const talk = new Chat(byId("chat"), {
   ...inRuns(() => ({ assistant: assistant?.name, ...models.chosen() })),
   ...inOneRun(open),
@@ -44,7 +44,7 @@ function chosen(picked) {
 function toPanel(message) {
   if (!assistant?.panel || talk.runId) return false;
   const isThere = assistant.only_panel || (assistant.asks_in_panel && !models.chosen().model);
-  if (isThere) handOver(assistant.panel, message);
+  if (isThere) openWithQuestion(assistant.panel, message);
   return Boolean(isThere);
 }
 

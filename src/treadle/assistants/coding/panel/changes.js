@@ -4,7 +4,7 @@ import { diffLine } from "/static/diff.js";
 import { hunkKindOf } from "/static/diff-lines.js";
 import { ask, byId, element, query } from "/static/treadle.js";
 import { isHunk, numbersOf, unchanged } from "./hunks.js";
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 
 const KINDS = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], renamed: ["R", "renamed"] };
 const UNDER_WAY = ["pending", "running", "waiting"];
@@ -58,7 +58,7 @@ export function changes() {
   /** @param {FileChange[]} files @param {number} more */
   const drawAmount = (files, more) => {
     const sum = (/** @type {"added" | "removed"} */ name) => files.reduce((total, file) => total + file[name], 0);
-    const amount = files.length ? `${counted(files.length + more, "file")}, +${sum("added")} −${sum("removed")}` : nothing();
+    const amount = files.length ? `${pluralize(files.length + more, "file")}, +${sum("added")} −${sum("removed")}` : nothing();
     if (byId("changes-amount").textContent !== amount) byId("changes-amount").textContent = amount;
     byId("tab-changes").textContent = files.length ? `Changes (${files.length + more})` : "Changes";
   };
@@ -104,7 +104,7 @@ function update(known, file) {
   const pre = query(node, "pre");
   query(node, "summary").replaceChildren(...headOf(file));
   if (!lines || lines.join("\n") !== file.lines.join("\n")) drawLines(pre, lines, file.lines);
-  const words = file.is_binary ? "No text: it can't be shown." : file.left_out ? `${counted(file.left_out, "line")} more.` : "";
+  const words = file.is_binary ? "No text: it can't be shown." : file.left_out ? `${pluralize(file.left_out, "line")} more.` : "";
   query(node, "p").textContent = words;
   pre.hidden = !file.lines.length;
   return { node, lines: file.lines };

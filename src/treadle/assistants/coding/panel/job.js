@@ -2,13 +2,13 @@
 
 import { boxFor } from "/static/approval.js";
 import { show as showMarkdown } from "/static/markdown.js";
-import { sure } from "/static/sure.js";
+import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, byId, controlsIn, element, messageOf, query, ServerError } from "/static/treadle.js";
-import { ago } from "/static/words.js";
+import { timeAgo } from "/static/time-ago.js";
 import { changes } from "./changes.js";
 import { followUp } from "./follow.js";
 import { Steps } from "./steps.js";
-import { KINDS, nameOf, stateOf } from "./words.js";
+import { KINDS, nameOf, stateOf } from "./format.js";
 
 const PLACES = ["job-title", "job-facts", "job-actions", "said", "asked", "report", "doing"];
 const OVER = ["completed", "failed", "cancelled"];
@@ -134,7 +134,7 @@ export function job({ reveal, changed, begun }) {
 
   /** @param {string} words @param {object} body */
   const undo = async (words, body) => {
-    if (!await sure(words, "Undo")) return;
+    if (!await confirmDialog(words, "Undo")) return;
     await careful(async () => {
       const said = await takenBack(body);
       if (said) say(said.lines.join("\n"), "good");
@@ -144,7 +144,7 @@ export function job({ reveal, changed, begun }) {
   };
 
   const merge = async () => {
-    if (!await sure(`Merge ${told?.branch} into ${told?.into}? Nothing is pushed.`, "Merge")) return;
+    if (!await confirmDialog(`Merge ${told?.branch} into ${told?.into}? Nothing is pushed.`, "Merge")) return;
     await careful(async () => {
       const { lines } = await ask(path("/merge"), {});
       say(lines.join("\n"), "good");
@@ -159,7 +159,7 @@ export function job({ reveal, changed, begun }) {
       return await ask(path("/undo"), body);
     } catch (error) {
       if (!(error instanceof ServerError) || !error.said?.changed) throw error;
-      if (!await sure(`${error.message} ${INSIST}`, "Undo anyway")) throw error;
+      if (!await confirmDialog(`${error.message} ${INSIST}`, "Undo anyway")) throw error;
       return ask(path("/undo"), { ...body, force: true });
     }
   };
@@ -188,7 +188,7 @@ function drawHead({ kind, title, workspace, branch, model, created_at: at, doing
   byId("job-facts").replaceChildren(
     element("span", { class: `tag ${look}` }, words), ` ${KINDS[kind]} in `,
     element("span", { title: workspace }, nameOf(workspace)),
-    ...(branch ? [" on ", element("code", {}, branch)] : []), ...(model ? [` with ${model}`] : []), ", ", ago(at * 1000));
+    ...(branch ? [" on ", element("code", {}, branch)] : []), ...(model ? [` with ${model}`] : []), ", ", timeAgo(at * 1000));
   byId("doing").className = now ? "small busy" : "small";
   if (byId("doing").textContent !== now) byId("doing").textContent = now;
 }

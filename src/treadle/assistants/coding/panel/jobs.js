@@ -1,8 +1,9 @@
 // The jobs, newest first, each with how it stands. Kept up to date while the page is looked at.
 
 import { ask, byId, element, fill, query } from "/static/treadle.js";
-import { ago, counted } from "/static/words.js";
-import { KINDS, nameOf, stateOf } from "./words.js";
+import { pluralize } from "/static/format.js";
+import { timeAgo } from "/static/time-ago.js";
+import { KINDS, nameOf, stateOf } from "./format.js";
 
 const OFTEN = 3_000, SELDOM = 15_000;  // milliseconds between two looks, while something is under way and otherwise
 
@@ -41,7 +42,7 @@ function fold(isOpen) {
 
 /** @param {{ jobs: CodingJob[], more: boolean }} given @param {string} current @param {(id: string) => void} open */
 function show({ jobs: all, more }, current, open) {
-  const amount = all.length ? `${counted(all.length, "job")}${more ? ", and older ones" : ""}` : "No jobs yet";
+  const amount = all.length ? `${pluralize(all.length, "job")}${more ? ", and older ones" : ""}` : "No jobs yet";
   if (byId("amount").textContent !== amount) byId("amount").textContent = amount;
   byId("fold").textContent = all.length ? `Jobs (${all.length})` : "Jobs";
   fill(byId("list"), all.map((job) => rowOf(job, current, open)));
@@ -63,7 +64,7 @@ function rowOf({ id, kind, title, workspace, created_at: at, ...rest }, current,
     element("button", { type: "button", class: "pick", "aria-current": marked, onclick: () => open(id) },
     element("span", { class: "sign", "data-look": look, title: words }, sign), element("span", { class: "unseen" }, `${words}: `),
     element("span", { class: "name" }, title),
-    element("span", { class: "small soft" }, `${KINDS[kind]} in ${nameOf(workspace)}, `, ago(at * 1000))));
+    element("span", { class: "small soft" }, `${KINDS[kind]} in ${nameOf(workspace)}, `, timeAgo(at * 1000))));
 }
 
 /** @param {CodingJob} codingJob */

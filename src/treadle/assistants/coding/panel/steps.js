@@ -2,7 +2,7 @@
 // A card that changes keeps its node, so that what somebody has opened stays open.
 
 import { argumentList } from "/static/calls.js";
-import { lasting } from "/static/format.js";
+import { formatDuration } from "/static/format.js";
 import { show } from "/static/markdown.js";
 import { stateName } from "/static/state-names.js";
 import { element, query } from "/static/treadle.js";
@@ -72,7 +72,7 @@ function cardIn(node, step, find) {
     element("span", { class: "sign", "aria-hidden": "true" }, sign),
     element("span", { class: isLine ? "name line" : "name" }, step.title, element("span", { class: "unseen" }, words)),
     element("span", { class: `outcome ${step.good === false ? "bad" : step.good ? "good" : "soft"}` }, outcomeOf(step)),
-    element("span", { class: "took" }, step.seconds ? lasting(step.seconds) : ""));
+    element("span", { class: "took" }, step.seconds ? formatDuration(step.seconds) : ""));
   query(card, ".inside").replaceChildren(...insideOf(step, find));
 }
 

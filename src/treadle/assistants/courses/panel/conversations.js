@@ -1,8 +1,8 @@
 // Earlier conversations: the last few, each of which can be shown again or removed.
 
-import { sure } from "/static/sure.js";
+import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, byId, element, fill, messageOf } from "/static/treadle.js";
-import { ago } from "/static/words.js";
+import { timeAgo } from "/static/time-ago.js";
 
 const FEW = 6;
 const list = byId("conversations");
@@ -35,7 +35,7 @@ export function conversations({ open, removed }) {
 
   /** @param {Conversation} conversation */
   const remove = async ({ id, question }) => {
-    if (!await sure(`Remove “${shortened(question)}”? This conversation is deleted for good.`, "Remove it")) return;
+    if (!await confirmDialog(`Remove “${shortened(question)}”? This conversation is deleted for good.`, "Remove it")) return;
     await careful(async () => {
       await ask(`/api/courses/sessions/${encodeURIComponent(id)}`, undefined, { method: "DELETE" });
       removed(id);
@@ -54,7 +54,7 @@ function row({ id, question, last }, isCurrent, { pick, remove }) {
   const words = shortened(question);
   return element("li", { "data-id": id },
     element("button", { type: "button", class: "pick", "aria-current": isCurrent ? "true" : null, onclick: () => pick(id) },
-      element("span", { class: "name" }, words), element("span", { class: "small soft" }, ago(new Date(last * 1000)))),
+      element("span", { class: "name" }, words), element("span", { class: "small soft" }, timeAgo(new Date(last * 1000)))),
     element("button", { type: "button", class: "bare", "aria-label": `Remove ${words}`, onclick: remove }, "Remove"));
 }
 

@@ -2,11 +2,11 @@
 
 import { Chat } from "/static/chat.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
-import { handedOver } from "/static/handoff.js";
+import { takePendingQuestion } from "/static/pending-question.js";
 import { ask, byId, element, query, question } from "/static/treadle.js";
 import { cite } from "./citations.js";
 import { conversations } from "./conversations.js";
-import { finding } from "./found.js";
+import { materialSearch } from "./search.js";
 import { library } from "./library.js";
 import { material } from "./material.js";
 import { reader } from "./reader.js";
@@ -37,7 +37,7 @@ const courses = library({ read: pages.lesson, fill, drawn });
 const earlier = conversations({ open, removed });
 material({ changed: () => courses.load() });
 scoping(query(byId("chat"), ".composer"));
-finding({ filter: courses.filter, open: pages.passage });
+materialSearch({ filter: courses.filter, open: pages.passage });
 
 /** The conversation that is shown; a new one where none is. */
 async function sessionId() {
@@ -115,7 +115,7 @@ async function start() {
   const wanted = new URLSearchParams(location.search).get("session"), came = question();
   if (wanted) await open(wanted).catch((error) => (error.status === 404 ? remember(null) : earlier.tell(error.message)));
   changed();
-  const given = wanted ? "" : handedOver();
+  const given = wanted ? "" : takePendingQuestion();
   if (given) talk.ask(given);
   else if (came) talk.fill(came);
   else talk.focus();

@@ -1,9 +1,9 @@
 // The courses there are: a list that opens to their lessons, each of which can be read or asked about.
 
 import { openShareDialog } from "/static/share-dialog.js";
-import { sure } from "/static/sure.js";
+import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, byId, element, messageOf, query } from "/static/treadle.js";
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 import { outward } from "./links.js";
 import { aboutCourse, aboutLesson } from "./samples.js";
 import { chooseShared, documentName } from "./scope.js";
@@ -44,7 +44,7 @@ export function library({ read, fill, drawn }) {
       return trouble(messageOf(error), load);
     }
     if (!courses.length) return none(load, drawn);
-    amount(counted(courses.length, "course"));
+    amount(pluralize(courses.length, "course"));
     list.replaceChildren(...courses.map((course) => courseOf(course, read, fill)));
     return drawn(courses);
   };
@@ -96,7 +96,7 @@ function beginning() {
 /** @param {Course} course @param {Read} read @param {Fill} fill */
 function courseOf(course, read, fill) {
   const { key, name, instructor, link, lessons, owner } = course;
-  const many = element("span", { class: "amount", title: counted(lessons.length, "lesson") },
+  const many = element("span", { class: "amount", title: pluralize(lessons.length, "lesson") },
     String(lessons.length), element("span", { class: "unseen" }, lessons.length === 1 ? " lesson" : " lessons"));
   const does = element("div", { class: "row" },
     lessons.length ? null : small("Read it", () => read(course, null)), asking(course, aboutCourse(name), fill),
@@ -113,7 +113,8 @@ function courseOf(course, read, fill) {
 
 /** The documents of a course. Those that were uploaded can be deleted one by one. @param {Course} course */
 function documentsOf(course) {
-  return element("details", { class: "documents" }, element("summary", { class: "small soft" }, counted(course.sources.length, "document")),
+  return element("details", { class: "documents" },
+    element("summary", { class: "small soft" }, pluralize(course.sources.length, "document")),
     element("ul", {}, course.sources.map((source) => {
       const words = documentName(source, course);
       const remove = { type: "button", class: "bare", "aria-label": `Delete ${words}`, onclick: () => removeDocument(course, source) };
@@ -149,14 +150,14 @@ async function share({ key }) {
 
 /** Delete a course for good, if that is what they want; one that wasn't uploaded says where it is. @param {Course} course */
 async function remove({ key, name }) {
-  if (!await sure(`Delete “${name}”? Its uploaded files are deleted for good.`, "Delete it")) return;
+  if (!await confirmDialog(`Delete “${name}”? Its uploaded files are deleted for good.`, "Delete it")) return;
   await deleted(`/api/courses?course=${encodeURIComponent(key)}`);
 }
 
 /** Delete one document of a course for good, if that is what they want. @param {Course} course @param {string} source */
 async function removeDocument(course, source) {
   const words = documentName(source, course), path = (uploads.get(source) ?? "").split("/").map(encodeURIComponent).join("/");
-  if (!await sure(`Delete “${words}” of “${course.name}”? The file is deleted for good.`, "Delete it")) return;
+  if (!await confirmDialog(`Delete “${words}” of “${course.name}”? The file is deleted for good.`, "Delete it")) return;
   await deleted(`/api/courses/files/${path}`);
   reveal(course.key);
 }

@@ -1,7 +1,7 @@
 // Adding material: files, folders and archives that are chosen, or the URL of one; how far they are, and what was left out.
 
 import { ask, byId, element, messageOf } from "/static/treadle.js";
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 
 const SOON = 500;  // milliseconds until one looks again how far indexing is
 const form = byId("adding", HTMLFormElement), said = byId("adding-said");
@@ -47,7 +47,7 @@ async function told({ skipped }) {
 /** @param {Skipped[]} skipped */
 function done(skipped) {
   form.reset();
-  said.replaceChildren(skipped.length ? `${counted(skipped.length, "file")} left out:` : "Added.",
+  said.replaceChildren(skipped.length ? `${pluralize(skipped.length, "file")} left out:` : "Added.",
     element("ul", {}, skipped.map(({ source, reason }) => element("li", {}, `${source}: ${reason}`))));
 }
 

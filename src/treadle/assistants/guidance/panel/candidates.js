@@ -3,7 +3,7 @@
 
 import { element } from "/static/treadle.js";
 import { showRecord } from "./decision.js";
-import { ago, plain, title } from "./words.js";
+import { timeAgo, plain, title } from "./format.js";
 
 const LONGEST = 80;  // characters of a label
 /** @type {Record<string, string>} */
@@ -91,7 +91,7 @@ function effectsOf({ predicted_effects: { effects = [] } }) {
 function originOf({ id, origin, parent_ids: parents }, names, changes) {
   const from = parents.length ? `, improved on ${parents.map((one) => names.get(one) ?? one.slice(0, 8)).join(", ")}` : "";
   const steps = changes.filter(({ reference_ids: about }) => about.includes(id)).map(({ type, description, timestamp }) =>
-    element("li", {}, `${title(type)}${description ? `: ${plain(description)}` : ""}, `, ago(timestamp)));
+    element("li", {}, `${title(type)}${description ? `: ${plain(description)}` : ""}, `, timeAgo(timestamp)));
   return element("ul", { class: "small soft origin", "aria-label": "Provenance" },
     element("li", {}, `${ORIGINS[origin] ?? origin}${from}`), steps);
 }

@@ -8,7 +8,7 @@ export async function showRecord(project, candidate, label) {
   const path = `/projects/${encodeURIComponent(project)}/candidates/${encodeURIComponent(candidate)}/adr`;
   const place = element("div", { class: "words", tabindex: "0" }, element("p", { class: "soft busy", role: "status" }, "Looking…"));
   const said = element("p", { class: "small", role: "status" });
-  const dialog = element("dialog", { class: "sure record", "aria-label": `Decision record: ${label}` });
+  const dialog = element("dialog", { class: "modal record", "aria-label": `Decision record: ${label}` });
   const copy = element("button", { type: "button", class: "quiet small", disabled: true }, "Copy Markdown");
   const close = () => dialog.close();
   dialog.append(place,

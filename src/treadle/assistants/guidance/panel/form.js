@@ -2,7 +2,7 @@
 
 import { element, messageOf, query } from "/static/treadle.js";
 import { choice, labelled } from "./controls.js";
-import { plain } from "./words.js";
+import { plain } from "./format.js";
 
 /** @param {...string} names @returns {[string, string][]} */
 const options = (...names) => names.map((name) => [name, plain(name)]);

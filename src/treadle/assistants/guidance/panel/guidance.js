@@ -3,12 +3,12 @@
 import { Chat } from "/static/chat.js";
 import { contextChip } from "/static/context-chip.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
-import { handedOver } from "/static/handoff.js";
-import { sure } from "/static/sure.js";
+import { takePendingQuestion } from "/static/pending-question.js";
+import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, byId, element, messageOf, query, question } from "/static/treadle.js";
-import { advice } from "./advice.js";
+import { suggestions } from "./suggestions.js";
 import { projectPicker } from "./projects.js";
-import { runOf, turnsOf } from "./recall.js";
+import { runOf, turnsOf } from "./history.js";
 import { startRun } from "./runs.js";
 import { isEditing, letGo } from "./spec.js";
 import { drawState, loadState } from "./state.js";
@@ -31,7 +31,7 @@ const talk = new Chat(byId("chat"), {
   missed: () => project && careful(() => show(project?.id ?? "")),
   label: "A question or a change",
   welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME)],
-  below: ({ data, stopped }) => (data ? advice({ ...data, stopped }, (words) => talk.fill(words), started) : []),
+  below: ({ data, stopped }) => (data ? suggestions({ ...data, stopped }, (words) => talk.fill(words), started) : []),
   changed: () => talk.isRunning || refresh(),
 });
 
@@ -118,7 +118,7 @@ async function start() {
 }
 
 async function mayLeave() {
-  return !isEditing() || sure(LOST, "Leave it");
+  return !isEditing() || confirmDialog(LOST, "Leave it");
 }
 
 /** @param {boolean} isNew */
@@ -165,6 +165,6 @@ addEventListener("beforeunload", (event) => isEditing() && event.preventDefault(
 const came = question();
 loadQuestions();
 await careful(start);
-const given = handedOver();
+const given = takePendingQuestion();
 if (given && project) talk.ask(given);
 else if (given || (came && project)) talk.fill(given || came);

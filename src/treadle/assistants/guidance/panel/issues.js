@@ -3,7 +3,7 @@
 import { ask, element, fill, query } from "/static/treadle.js";
 import { labelOf } from "./candidates.js";
 import { choice, folded, form, labelled } from "./controls.js";
-import { ago, counted, plain, section, title } from "./words.js";
+import { timeAgo, pluralize, plain, section, title } from "./format.js";
 
 const SEVERITIES = ["minor", "important", "catastrophic"], TYPES = ["model", "constraint", "evaluator", "scenario"];
 /** @type {Record<string, string>} */
@@ -28,7 +28,7 @@ export function drawIssues({ id }, { issues, candidates }, again) {
   fill(open, waiting.map(row));
   fill(closed, over.map(row));
   rest.hidden = !over.length;
-  query(rest, "summary").textContent = counted(over.length, "closed issue");
+  query(rest, "summary").textContent = pluralize(over.length, "closed issue");
   query(document, "#issues .none").hidden = waiting.length > 0;
 }
 
@@ -50,7 +50,7 @@ function rowOf(issue, known, again) {
   const about = known.get(issue.candidate_id ?? "");
   const kind = element("span", {}, element("span", { class: `tag ${LOOKS[severity] ?? ""}` }, severity), ` ${title(type)}`);
   return element("li", { "data-id": id },
-    element("div", { class: "head small soft" }, kind, ago(issue.created_at)), element("p", { class: "description" }, description),
+    element("div", { class: "head small soft" }, kind, timeAgo(issue.created_at)), element("p", { class: "description" }, description),
     about ? element("p", { class: "small soft" }, `About: ${about}`) : null, isOpen(issue)
     ? element("button", { type: "button", class: "quiet small", onclick: () => resolve(issue, again) }, "Resolve…")
     : element("p", { class: "small soft" }, `${title(status)}${note ? `: ${note}` : ""}`));
@@ -61,7 +61,7 @@ function rowOf(issue, known, again) {
  * @param {Issue} issue @param {() => Promise<void>} again
  */
 function resolve({ id, description }, again) {
-  const note = element("textarea", { rows: "2" }), dialog = element("dialog", { class: "sure", "aria-label": "Resolve an issue" });
+  const note = element("textarea", { rows: "2" }), dialog = element("dialog", { class: "modal", "aria-label": "Resolve an issue" });
   const status = choice([["resolved", "It is resolved"], ["invalidated", "It was no issue"]], "resolved");
   const fields = [element("p", { class: "small" }, description), labelled("Resolution", status), labelled("Note", note)];
   const close = () => dialog.close();

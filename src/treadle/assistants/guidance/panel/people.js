@@ -1,10 +1,10 @@
 // Who may see and change a project: its owner, and whom the owner shares it with.
 
 import { openShareDialog } from "/static/share-dialog.js";
-import { sure } from "/static/sure.js";
+import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, element, fill, messageOf, query } from "/static/treadle.js";
 import { form, labelled } from "./controls.js";
-import { counted, section } from "./words.js";
+import { pluralize, section } from "./format.js";
 
 const ALONE = "Not shared with anyone.";
 const list = element("ul", { class: "rows", "aria-label": "People" });
@@ -22,7 +22,7 @@ export async function drawPeople({ id, title, owner, members }, again) {
   if (mine !== draws) return;
   const isShared = await isServer;
   if (shown !== id) begin(id, owner, isOwner, isShared, again);
-  section("people", members.length ? counted(members.length + 1, "person", "people") : "only you");
+  section("people", members.length ? pluralize(members.length + 1, "person", "people") : "only you");
   query(document, "#people .none").hidden = members.length > 0;
   fill(list, members.length ? [rowOf(owner, "owner", null), ...members.map((name) =>
     rowOf(name, "member", isOwner && !isShared ? () => revoke(id, title, name, again) : null))] : []);
@@ -54,7 +54,7 @@ function rowOf(name, part, remove) {
 /** @param {string} id @param {string} title @param {string} name @param {() => Promise<void>} again */
 async function revoke(id, title, name, again) {
   said.textContent = "";
-  if (!await sure(`Remove ${name}? They no longer see ${title}.`, "Remove")) return;
+  if (!await confirmDialog(`Remove ${name}? They no longer see ${title}.`, "Remove")) return;
   try {
     await ask(`/projects/${encodeURIComponent(id)}/members/${encodeURIComponent(name)}`, undefined, { method: "DELETE" });
     await again();

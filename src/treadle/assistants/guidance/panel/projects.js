@@ -1,8 +1,8 @@
 // Which project is shown: the list of them, a new one, and one less.
 
-import { sure } from "/static/sure.js";
+import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, byId, element, fill, messageOf, query } from "/static/treadle.js";
-import { ago } from "./words.js";
+import { timeAgo } from "./format.js";
 
 const ALL = "Its problem spec, world model, runs and conversations are deleted with it.";
 const list = byId("picker", HTMLDetailsElement), form = byId("beginning", HTMLFormElement), anew = byId("new-project");
@@ -27,7 +27,7 @@ export function projectPicker({ open, mayLeave, gone }) {
 
   /** @param {Project} project */
   const remove = async ({ id, title }) => {
-    if (!await sure(`Delete ${title}? ${ALL}`, "Delete it")) return;
+    if (!await confirmDialog(`Delete ${title}? ${ALL}`, "Delete it")) return;
     try {
       await ask(`/projects/${encodeURIComponent(id)}`, undefined, { method: "DELETE" });
     } catch (error) {
@@ -73,7 +73,7 @@ function row(project, pick, remove) {
   const { id, title, updated_at } = project, isCurrent = id === current?.id ? "true" : null;
   return element("li", { "data-id": id },
     element("button", { type: "button", class: "pick", "aria-current": isCurrent, onclick: () => pick(id) },
-      element("span", { class: "name" }, title), element("span", { class: "small soft" }, ago(updated_at))),
+      element("span", { class: "name" }, title), element("span", { class: "small soft" }, timeAgo(updated_at))),
     element("button", { type: "button", class: "bare", "aria-label": `Delete ${title}`, onclick: () => remove(project) }, "Delete"),
     element("p", { class: "small bad", role: "alert" }));
 }

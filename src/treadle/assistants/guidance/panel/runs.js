@@ -1,11 +1,11 @@
 // The runs of a project: started and resumed here, each with how far it is and, once it has some, its candidates side by side.
 // While one is under way the state is looked at again and again, so a row stays and only what it says changes.
 
-import { lasting } from "/static/format.js";
+import { formatDuration } from "/static/format.js";
 import { ask, element, messageOf, query } from "/static/treadle.js";
 import { comparisonNodes, labelOf } from "./candidates.js";
 import { acting, choice, folded, form, labelled } from "./controls.js";
-import { ago, counted, plain, section, title } from "./words.js";
+import { timeAgo, pluralize, plain, section, title } from "./format.js";
 
 /** @type {Record<string, string>} */
 const STATUSES = { completed: "good", failed: "bad", cancelled: "warn" };
@@ -26,7 +26,7 @@ let looking = 0, shown = "";
  */
 export function drawRuns({ id }, { runs, candidates, changes, workflow }, again) {
   if (shown !== id) begin(id, again);
-  section("runs", runs.length ? counted(runs.length, "run") : "none");
+  section("runs", runs.length ? pluralize(runs.length, "run") : "none");
   query(document, "#runs .none").hidden = runs.length > 0;
   query(document, "#runs .starting").hidden = workflow.stage === "setup";
   seeds(candidates);
@@ -70,17 +70,17 @@ function rowOf(id, { id: run, created_at: at, mode }, again) {
   const stop = acting("Stop", () => ask(`${pathOf(id, run)}/cancel`, {}).then(again));
   const resume = acting("Resume", () => ask(`${pathOf(id, run)}/resume`, {}).then(again));
   const node = element("li", { "data-id": run },
-    element("div", { class: "head" }, status, element("span", { class: "small soft" }, ago(at))),
+    element("div", { class: "head" }, status, element("span", { class: "small soft" }, timeAgo(at))),
     facts, step, bar, error, compare.node, element("div", { class: "row" }, stop, resume));
 
   /** @param {ProjectRun} now @param {Candidate[]} candidates @param {ProvenanceChange[]} changes */
   const update = (now, candidates, changes) => {
     const { started_at: from, completed_at: to, candidate_count: found } = now, judged = candidates.filter(isJudged).length;
-    const took = from && to ? lasting((Date.parse(to) - Date.parse(from)) / 1000) : "";
+    const took = from && to ? formatDuration((Date.parse(to) - Date.parse(from)) / 1000) : "";
     const tokens = (now.llm_usage.input_tokens ?? 0) + (now.llm_usage.output_tokens ?? 0);
     status.className = `name ${STATUSES[now.status] ?? ""}`;
     say(status, stateOf(now));
-    say(facts, [plain(mode), found ? counted(found, "candidate") : "", took, tokens ? counted(tokens, "token") : ""]
+    say(facts, [plain(mode), found ? pluralize(found, "candidate") : "", took, tokens ? pluralize(tokens, "token") : ""]
       .filter(Boolean).join(" · "));
     say(step, now.is_under_way ? stepOf(now, candidates.length, judged) : "");
     bar.hidden = !now.is_under_way || !candidates.length;

@@ -1,10 +1,10 @@
 // The problem spec: shown, and edited by hand. What is saved names the version that was seen; where another user was first, the
-// person chooses what is to be kept (meanwhile.js).
+// person chooses what is to be kept (spec-conflict.js).
 
 import { ask, element, query, ServerError } from "/static/treadle.js";
 import { specForm } from "./form.js";
-import { meanwhile } from "./meanwhile.js";
-import { counted, plain, section } from "./words.js";
+import { specConflict } from "./spec-conflict.js";
+import { pluralize, plain, section } from "./format.js";
 
 /** @type {ProblemSpec} */
 const EMPTY = { constraints: [], goals: [], resolution: "medium", mode: "full_search", version: 0 };
@@ -48,7 +48,7 @@ function drawShown() {
 
 /** @param {ProblemSpec} problemSpec */
 function amounts({ constraints, goals }) {
-  return `${counted(constraints.length, "constraint")}, ${counted(goals.length, "goal")}`;
+  return `${pluralize(constraints.length, "constraint")}, ${pluralize(goals.length, "goal")}`;
 }
 
 /** @param {ProblemSpec} problemSpec */
@@ -113,7 +113,7 @@ async function save(base, mine) {
  * @param {ProblemSpec} base @param {ProblemSpec} theirs @param {SpecDraft} mine
  */
 function choose(base, theirs, mine) {
-  const asked = meanwhile(base, theirs, mine, {
+  const asked = specConflict(base, theirs, mine, {
     save: (chosen) => save(theirs, chosen),
     drop: async () => {
       close();

@@ -7,7 +7,7 @@ import { drawIssues } from "./issues.js";
 import { drawPeople } from "./people.js";
 import { drawRuns } from "./runs.js";
 import { drawSpec } from "./spec.js";
-import { ago, counted, section, title } from "./words.js";
+import { timeAgo, pluralize, section, title } from "./format.js";
 
 const SECTIONS = {  // of a world model, with what belongs there
   actors: "Who acts in this world, and what they are after.",
@@ -74,7 +74,7 @@ function stepOf(words, kind, heard) {
 /** @param {WorldModel | null} world */
 function drawWorld(world) {
   const amount = Object.keys(SECTIONS).reduce((sum, name) => sum + (world?.[name].length ?? 0), 0);
-  section("world", world ? counted(amount, "entry", "entries") : "none yet",
+  section("world", world ? pluralize(amount, "entry", "entries") : "none yet",
     ...Object.entries(SECTIONS).map(([name, about]) => partOf(name, about, world?.[name] ?? [])));
 }
 
@@ -99,7 +99,7 @@ function entryOf({ name, type, description }) {
 /** @param {ProvenanceChange[]} changes */
 function drawChanges(changes) {
   const shown = changes.slice(0, FEW).map(changeOf), rest = changes.slice(FEW);
-  section("changes", changes.length ? counted(changes.length, "change") : "none",
+  section("changes", changes.length ? pluralize(changes.length, "change") : "none",
     shown.length ? element("ul", { class: "rows" }, shown) : element("p", { class: "soft" }, "Nothing has been changed yet."),
     ...(rest.length ? [element("details", { class: "rest" }, element("summary", { class: "small" }, `${rest.length} before that`),
       element("ul", { class: "rows" }, rest.map(changeOf)))] : []));
@@ -110,7 +110,7 @@ function changeOf({ subject, type, version, actor, description, timestamp }) {
   const what = title(subject || type), number = version ? `, version ${version}` : "";
   return element("li", {},
     element("div", { class: "head" }, element("span", { class: "name" }, `${what}${number}`),
-      element("span", { class: "small soft" }, ago(timestamp))),
+      element("span", { class: "small soft" }, timeAgo(timestamp))),
     ...told(ACTORS[actor] ?? actor, description));
 }
 

@@ -20,7 +20,7 @@ export function offerActions(act) {
  */
 async function open(title, fill) {
   const place = element("div", { class: "choices" }, element("p", { class: "small soft busy", role: "status" }, "Looking…"));
-  const dialog = element("dialog", { class: "sure action", "aria-labelledby": "action-title" }), close = () => dialog.close();
+  const dialog = element("dialog", { class: "modal action", "aria-labelledby": "action-title" }), close = () => dialog.close();
   dialog.append(element("h2", { id: "action-title" }, title), place,
     element("div", { class: "actions" }, element("button", { type: "button", class: "quiet", onclick: close }, "Close")));
   dialog.addEventListener("close", () => dialog.remove());

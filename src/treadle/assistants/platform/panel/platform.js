@@ -4,26 +4,26 @@
 import { Chat } from "/static/chat.js";
 import { contextChip } from "/static/context-chip.js";
 import { eventsOf, inOneRun, inRuns, pathOf } from "/static/durable.js";
-import { handedOver } from "/static/handoff.js";
+import { takePendingQuestion } from "/static/pending-question.js";
 import { turnsOf } from "/static/journal.js";
 import { ask, byId, element, query, question } from "/static/treadle.js";
 import { offerActions } from "./actions.js";
 import { remember, remembered } from "./address.js";
 import { restoreDeployment } from "./deploy.js";
-import { earlier } from "./earlier.js";
+import { recentRuns } from "./recent-runs.js";
 import { openSpec, specPane } from "./spec.js";
 import { nameIn } from "./spec-text.js";
 import { signIn } from "./sign-in.js";
-import { drawStanding } from "./standing.js";
+import { drawStatus } from "./status.js";
 
 const WELCOME = "Ask about applications, workflows and resources, or have a spec written. "
   + "Nothing is deployed or deleted before you approve it.";
-const standing = drawStanding();
+const standing = drawStatus();
 let loads = 0;
 /** @type {object | null} */
 let wanted = null;  // the call that the next message stands for, where a button has made it
 
-const before = earlier({ open: (runId) => open(runId).catch(complain) });
+const before = recentRuns({ open: (runId) => open(runId).catch(complain) });
 const talk = new Chat(byId("chat"), {
   ...inRuns(about),
   ...inOneRun(open),
@@ -120,7 +120,7 @@ async function start() {
     if (runId) await open(runId).catch((error) => (error.status === 404 ? remember(name, null) : complain(error)));
   }
   changed();
-  const given = remembered("run") ? "" : handedOver();
+  const given = remembered("run") ? "" : takePendingQuestion();
   if (given) talk.ask(given);
   else if (came && !talk.isRunning) talk.fill(came);
   else talk.focus();

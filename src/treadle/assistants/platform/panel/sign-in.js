@@ -21,7 +21,7 @@ async function signOut() {
 export function signIn(server) {
   const said = element("p", { class: "small bad", role: "alert" });
   const [username, password, token] = [field("Name", "username"), field("Password", "current-password"), field("Or a token", "off")];
-  const dialog = element("dialog", { id: "sign-in-dialog", class: "sure", "aria-labelledby": "sign-in-title" });
+  const dialog = element("dialog", { id: "sign-in-dialog", class: "modal", "aria-labelledby": "sign-in-title" });
   const cancel = () => dialog.close(), form = element("form", { method: "dialog" },
     element("h2", { id: "sign-in-title" }, "Sign in"), element("p", { class: "small soft" }, `At ${server}`),
     username.node, password.node, token.node, said,

@@ -2,7 +2,7 @@
 // generate.js.
 
 import { inlineNodes } from "/static/markdown.js";
-import { sure } from "/static/sure.js";
+import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, byId, element, messageOf } from "/static/treadle.js";
 import { deploying, forgetDeployment, isDeploying } from "./deploy.js";
 import { chooseAll, goTo, mark, onWriting, write, written } from "./editor.js";
@@ -33,7 +33,7 @@ function isFree() {
 
 async function mayReplace() {
   if (isDeploying()) told("Answer the question below first.");
-  return isFree() || (!isDeploying() && await sure(LOST, "Replace it"));
+  return isFree() || (!isDeploying() && await confirmDialog(LOST, "Replace it"));
 }
 
 /** @param {string} spec @param {Finding[] | null} findings */

@@ -1,6 +1,6 @@
 // The right side: what a file is for, its blocks, how it was read, and where things stand meanwhile.
 
-import { grouped } from "/static/format.js";
+import { formatNumber } from "/static/format.js";
 import { byId, element, query } from "/static/treadle.js";
 import { phaseOf } from "./readings.js";
 import { hueOf } from "./source.js";
@@ -247,8 +247,9 @@ function took(seconds) {
 
 /** @param {{ input: number, output: number, cached?: number, requests?: number }} given */
 function spent({ input, output, cached, requests }) {
-  const before = cached ? ` (${grouped(cached)} of them cached)` : "";
-  return `${grouped(input)} tokens in${before}, ${grouped(output)} out${requests && requests > 1 ? `, ${requests} requests` : ""}`;
+  const before = cached ? ` (${formatNumber(cached)} of them cached)` : "";
+  const several = requests && requests > 1 ? `, ${requests} requests` : "";
+  return `${formatNumber(input)} tokens in${before}, ${formatNumber(output)} out${several}`;
 }
 
 /** @param {{ start_line: number, end_line: number, reason: string }[]} seen */

@@ -1,10 +1,10 @@
 // What to read: the files of the folder, filtered as one types, source that is pasted or dropped, or what repository.js finds.
 
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 import { byId, element } from "/static/treadle.js";
 import { matching, phaseOf } from "./readings.js";
 import { open, openDraft, read, setDraft, state, update } from "./state.js";
-import { languageOf, languages, titleOf } from "./tint.js";
+import { languageOf, languages, titleOf } from "./languages.js";
 
 const MOST = 300;             // files that are listed at once
 const LARGEST = 10_000_000;   // bytes of a file that is dropped
@@ -67,7 +67,7 @@ function drawFiles() {
   amount.textContent = sayAmount(files);
   amount.hidden = !amount.textContent;
   byId("keys").hidden = !found.length;
-  filter.placeholder = files.length ? `Filter ${counted(files.length, "file")} in ${state.folder}` : "Type to filter";
+  filter.placeholder = files.length ? `Filter ${pluralize(files.length, "file")} in ${state.folder}` : "Type to filter";
   select(chosen);
 }
 

@@ -1,7 +1,7 @@
 // The panel of the reading assistant: starts it, and joins what belongs to no single view: keys, the address, noticing changes, and
 // what is said aloud to those who don't see the page. What there is to know is in state.js; the views draw it.
 
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 import { ask, byId, element, question } from "/static/treadle.js";
 import { drawSide } from "./blocks.js";
 import { drawPicker, look as lookForFiles, toggle } from "./picker.js";
@@ -9,7 +9,7 @@ import "./repository.js";
 import { drawSource } from "./source.js";
 import { linesOf, phaseOf } from "./readings.js";
 import { blocks, loadFiles, loadHealth, look, open, pin, read, state, step, unpin, watch } from "./state.js";
-import { languageOf, titleOf } from "./tint.js";
+import { languageOf, titleOf } from "./languages.js";
 
 const OFTEN = 2000;  // milliseconds between looks for a change
 
@@ -31,7 +31,7 @@ function nameOf({ name }) {
 
 /** @param {SourceText} sourceText */
 function factsOf({ name, language, text }) {
-  const title = titleOf(language || languageOf(name)), lines = counted(linesOf(text).length, "line");
+  const title = titleOf(language || languageOf(name)), lines = pluralize(linesOf(text).length, "line");
   return title ? `${title} · ${lines}` : lines;
 }
 
@@ -103,7 +103,7 @@ function newsOf(now, before) {
   const phase = phaseOf(now), { name } = now.source;
   if (phase !== phaseOf(before) || now.reading !== before.reading) {
     if (phase === "analyzing") return `Reading ${name}.`;
-    if (phase === "analyzed") return `${name} was read: ${counted(now.reading?.blocks.length ?? 0, "block")}.`;
+    if (phase === "analyzed") return `${name} was read: ${pluralize(now.reading?.blocks.length ?? 0, "block")}.`;
     if (phase === "stale") return `${name} has changed since it was read.`;
   }
   if (name !== before.source?.name) return `${name} is shown.`;

@@ -2,7 +2,7 @@
 // since a commit, which a model explains where there is one. Every answer is a list of places that open the file there.
 
 import { ask, byId, element, messageOf, ServerError } from "/static/treadle.js";
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 import { jumpTo, open, state } from "./state.js";
 
 const NAME = "Name, without its class";
@@ -57,7 +57,7 @@ function get(path, query) {
 function hits({ hits: found, complete, late }) {
   const more = complete ? "" : late ? "; the time was up before all files were searched" : "; there are more";
   const rows = found.map(({ path, line, text }) => ({ path, line, head: `${path}:${line}`, text }));
-  return { said: found.length ? `${counted(found.length, "line")}${more}` : "No matching lines.", rows };
+  return { said: found.length ? `${pluralize(found.length, "line")}${more}` : "No matching lines.", rows };
 }
 
 /**
@@ -70,7 +70,7 @@ function references({ name, references: found, total, any_total }) {
     ({ path, line, head: `${path}:${line}`, note: inside ? `${what} in ${inside}` : what, text }));
   const none = any_total ? `Nothing calls ${name} here, but it is mentioned.` : `${name} isn't mentioned here.`;
   if (!total) return { said: none, rows };
-  return { said: total > found.length ? `The first ${found.length} of ${total} places` : counted(total, "place"), rows };
+  return { said: total > found.length ? `The first ${found.length} of ${total} places` : pluralize(total, "place"), rows };
 }
 
 /**
@@ -79,12 +79,12 @@ function references({ name, references: found, total, any_total }) {
  */
 function map({ files, omitted_files, omitted_definitions }) {
   const rows = files.flatMap(({ path, references: often, definitions }) => [
-    { path, head: path, note: counted(often, "reference") },
+    { path, head: path, note: pluralize(often, "reference") },
     ...definitions.map(({ name, signature, line, references: times }) =>
       ({ path, line, head: name, note: times ? `${times}×` : "", text: signature, isInner: true })),
   ]);
-  const omitted = `Left out: ${counted(omitted_definitions, "definition")}, ${counted(omitted_files, "file")}.`;
-  const said = `${counted(files.length, "file")}, those first that others refer to most.`;
+  const omitted = `Left out: ${pluralize(omitted_definitions, "definition")}, ${pluralize(omitted_files, "file")}.`;
+  const said = `${pluralize(files.length, "file")}, those first that others refer to most.`;
   return { said: omitted_files || omitted_definitions ? `${said} ${omitted}` : said, rows };
 }
 

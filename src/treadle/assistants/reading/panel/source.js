@@ -5,7 +5,7 @@
 import { byId, element } from "/static/treadle.js";
 import { linesOf } from "./readings.js";
 import { blocks, pin, state, unfold } from "./state.js";
-import { languageOf, tinted } from "./tint.js";
+import { languageOf, tinted } from "./languages.js";
 
 const CHUNK = 100;     // lines
 const LONG = 2000;     // lines from which a browser gains by leaving out what isn't seen

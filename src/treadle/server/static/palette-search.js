@@ -6,7 +6,7 @@
  * @template {{ title: string, hint?: string }} T
  * @param {T[]} items @param {string} query @returns {T[]}
  */
-export function matching(items, query) {
+export function searchItems(items, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return items;
   return items

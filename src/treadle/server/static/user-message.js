@@ -8,7 +8,7 @@ import { element } from "./treadle.js";
  * The message; `send(text)` sends another one in its place.
  * @param {string} text @param {((text: string) => Promise<unknown>) | null} [send] @returns {HTMLElement}
  */
-export function saidNode(text, send = null) {
+export function userMessage(text, send = null) {
   const node = element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, text));
   if (send) node.append(element("button", { type: "button", class: "tool edit", "aria-label": "Edit and send again",
     title: "Edit and send again", onclick: () => edit(node, text, send) }, icon("pencil")));

@@ -3,12 +3,12 @@
 import { titleOf } from "/static/journal.js";
 import { mark } from "/static/states.js";
 import { ask, element } from "/static/treadle.js";
-import { ago } from "/static/words.js";
+import { timeAgo } from "/static/time-ago.js";
 
 const FEW = 5;
 
 /** The list of them, and what fills it. `open(runId)` shows one. @param {{ open: (runId: string) => void }} given */
-export function earlier({ open }) {
+export function recentRuns({ open }) {
   const list = element("ul");
   const node = element("section", { id: "earlier", hidden: true, "aria-labelledby": "earlier-title" },
     element("h3", { id: "earlier-title" }, "Earlier"), list);
@@ -19,7 +19,7 @@ export function earlier({ open }) {
     node.hidden = !runs.length;
     list.replaceChildren(...runs.map((run) => element("li", {},
       element("button", { type: "button", class: "bare", onclick: () => open(run.run_id) }, titleOf(run)),
-      element("span", { class: "small soft" }, ago(run.updated_at * 1000)), run.status === "answered" ? null : mark(run.status))));
+      element("span", { class: "small soft" }, timeAgo(run.updated_at * 1000)), run.status === "answered" ? null : mark(run.status))));
   }
 
   return { node, load };

@@ -4,7 +4,7 @@
 const KEY = "treadle-question";
 
 /** Go to a page, which asks this there. @param {string} path @param {string} message */
-export function handOver(path, message) {
+export function openWithQuestion(path, message) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify({ path, message }));
     location.assign(path);
@@ -14,7 +14,7 @@ export function handOver(path, message) {
 }
 
 /** What this page is to ask, once; "" where there is nothing. */
-export function handedOver() {
+export function takePendingQuestion() {
   try {
     const { path, message } = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
     if (path !== location.pathname) return "";

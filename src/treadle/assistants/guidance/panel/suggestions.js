@@ -2,7 +2,7 @@
 
 import { element } from "/static/treadle.js";
 import { acting } from "./controls.js";
-import { title } from "./words.js";
+import { title } from "./format.js";
 
 /** @type {Record<string, string>} */
 const NAMES = {
@@ -14,7 +14,7 @@ const NAMES = {
  * The nodes below an answer. `fill(words)` has words stand where one writes, `start(answer, run)` starts what is recommended.
  * @param {Advice} advice @param {(words: string) => void} fill @param {(answer: string, run: RunConfig) => Promise<void>} start
  */
-export function advice({ suggested_actions: actions, recommended_run_config: run, run_id: answer, stopped }, fill, start) {
+export function suggestions({ suggested_actions: actions, recommended_run_config: run, run_id: answer, stopped }, fill, start) {
   if (stopped === "waiting") return [];
   return [...(run ? [runCard(run, () => start(answer, run))] : []), ...(actions.length ? [chips(actions, fill)] : [])];
 }

@@ -2,7 +2,7 @@
 
 import { ask, byId, element, messageOf } from "/static/treadle.js";
 import { excerpt, patternOf } from "./excerpt.js";
-import { counted } from "/static/format.js";
+import { pluralize } from "/static/format.js";
 
 const box = byId("find", HTMLInputElement), list = byId("found"), said = byId("found-said");
 let searches = 0;
@@ -13,7 +13,7 @@ let searches = 0;
  * Have the box work. `filter(words)` narrows the courses and says whether any are left, `open(id)` has a passage read.
  * @param {{ filter: (words: string) => boolean, open: (id: string) => void }} given
  */
-export function finding({ filter, open }) {
+export function materialSearch({ filter, open }) {
   const narrow = () => {
     searches++;
     show(false);
@@ -33,7 +33,7 @@ async function search(words, open) {
   try {
     const { found } = await ask(`/api/courses/search?q=${encodeURIComponent(words)}`);
     if (mine !== searches) return;
-    said.textContent = found.length ? `${counted(found.length, "passage")} found` : "Nothing was found. Try other words.";
+    said.textContent = found.length ? `${pluralize(found.length, "passage")} found` : "Nothing was found. Try other words.";
     list.replaceChildren(...found.map((/** @type {Found} */ each) => resultOf(each, words, open)));
     show(true);
   } catch (error) {

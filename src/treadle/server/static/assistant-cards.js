@@ -11,7 +11,7 @@ const KEY = "treadle-assistant";  // which one it was last
  * The choice. `chosen(assistant)` hears which one it is, `example(assistant, question)` which example was clicked.
  * @param {{ chosen: (assistant: AssistantInfo) => void, example: (question: string) => void }} given
  */
-export function choosing({ chosen, example }) {
+export function assistantCards({ chosen, example }) {
   const list = element("fieldset", { class: "assistants" }, element("legend", { class: "unseen" }, "Assistant"));
   const node = element("div", { class: "choice" }, list);
   /** @type {AssistantInfo[]} */

@@ -1,6 +1,6 @@
 // What can be done with a job from outside: it is cancelled, taken up again, or deleted.
 
-import { sure } from "./sure.js";
+import { confirmDialog } from "./confirm-dialog.js";
 import { ask, element } from "./treadle.js";
 
 /**
@@ -9,8 +9,8 @@ import { ask, element } from "./treadle.js";
  */
 export function jobActions({ id, title, state }, done, failed) {
   const act = async (/** @type {string} */ doing) => ask(`/api/jobs/${encodeURIComponent(id)}/${doing}`, {}).then(done, failed);
-  const cancel = async () => await sure(`Stop “${title || id}”? What it has done stays.`, "Stop the job") && act("cancel");
-  const remove = async () => await sure(`Delete “${title || id}” and its run? What it changed stays.`, "Delete the job") &&
+  const cancel = async () => await confirmDialog(`Stop “${title || id}”? What it has done stays.`, "Stop the job") && act("cancel");
+  const remove = async () => await confirmDialog(`Delete “${title || id}” and its run? What it changed stays.`, "Delete the job") &&
     ask(`/api/jobs/${encodeURIComponent(id)}`, undefined, { method: "DELETE" }).then(() => location.assign("/jobs"), failed);
   const button = (/** @type {string} */ words, /** @type {() => unknown} */ onclick) =>
     element("button", { type: "button", class: "quiet slim", "data-key": `${id}/${words}`, onclick }, words,

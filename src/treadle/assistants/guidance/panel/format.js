@@ -2,7 +2,8 @@
 
 import { byId, fill, query } from "/static/treadle.js";
 
-export { ago, counted } from "/static/words.js";
+export { pluralize } from "/static/format.js";
+export { timeAgo } from "/static/time-ago.js";
 
 /** A name such as `full_search` in words: "full search". @param {string} name */
 export function plain(name) {

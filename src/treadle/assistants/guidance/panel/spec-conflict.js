@@ -5,7 +5,7 @@ import { element, messageOf } from "/static/treadle.js";
 /** @typedef {import("./merge.js").Difference} Difference */
 
 import { composed, differences } from "./merge.js";
-import { plain, title } from "./words.js";
+import { plain, title } from "./format.js";
 
 let number = 0;
 
@@ -14,7 +14,7 @@ let number = 0;
  * @param {SpecDraft} base @param {SpecDraft} theirs @param {SpecDraft} mine
  * @param {{ save: (spec: SpecDraft) => Promise<void>, drop: () => unknown }} given
  */
-export function meanwhile(base, theirs, mine, { save, drop }) {
+export function specConflict(base, theirs, mine, { save, drop }) {
   const found = differences(base, theirs, mine), rows = found.map(rowOf);
   const said = element("p", { class: "small bad", role: "alert" });
   const go = element("button", {}, found.length ? "Save what is chosen" : "Continue");

@@ -6,7 +6,7 @@ import { offerSignIn } from "./sign-in.js";
 
 
 /** Ask, and draw it; gives who one is and where. @returns {Promise<PlatformPerson | undefined>} */
-export async function drawStanding() {
+export async function drawStatus() {
   const [me, status] = await Promise.all([settled("/api/platform/me"), settled("/api/ai/status")]);
   if (me.value) drawPerson(me.value);
   if (me.value) offerSignIn(me.value);

@@ -1,8 +1,8 @@
 // Where one can go in Treadle, and which of these places an address is. Needs no page.
 
-/** @typedef {{ path: string, title: string, icon: string, within?: string[] }} Place */
+/** @typedef {{ path: string, title: string, icon: string, within?: string[] }} NavigationItem */
 
-/** @type {Place[]} */
+/** @type {NavigationItem[]} */
 export const ACTIVITY = [
   { path: "/approvals", title: "Approvals", icon: "shield-check" },
   { path: "/runs", title: "Runs", icon: "list", within: ["/runs/", "/jobs", "/shared/"] },
@@ -10,10 +10,10 @@ export const ACTIVITY = [
   { path: "/stats", title: "Statistics", icon: "chart-column" },
 ];
 
-/** @type {Place} */
+/** @type {NavigationItem} */
 export const SETTINGS = { path: "/settings", title: "Settings", icon: "settings" };
 
-/** Whether an address is at a place, or below it. @param {Place} place @param {string} pathname */
+/** Whether an address is at a place, or below it. @param {NavigationItem} place @param {string} pathname */
 export function isAt({ path, within = [] }, pathname) {
   return pathname === path || within.some((each) => pathname.startsWith(each));
 }
@@ -42,7 +42,7 @@ const DAY = 86_400_000;
  * @template {{ pinned: boolean, updated_at: number }} T
  * @param {T[]} conversations @param {number} now milliseconds @returns {[string, T[]][]}
  */
-export function grouped(conversations, now) {
+export function groupByAge(conversations, now) {
   const today = new Date(now).setHours(0, 0, 0, 0);
   /** @type {[string, (at: number) => boolean][]} */
   const spans = [

@@ -8,7 +8,7 @@ const MAIN = ["path", "file", "command", "url", "name", "title", "id", "item", "
  * @param {{ name: string, arguments: Record<string, unknown> }} call
  * @returns {string}
  */
-export function headline({ name, arguments: given }) {
+export function callTitle({ name, arguments: given }) {
   const about = subject(given), { action } = given;
   if (typeof action === "string" && action) return shortened(about ? `${worded(action)} ${about}` : `${worded(action)} (${worded(name)})`);
   return shortened(about ? `${worded(name)}: ${about}` : worded(name));
