@@ -19,7 +19,7 @@ _HOMES = {
     "Unfit": "treadle.routes.handlers",
     "json_response": "treadle.routes.handlers",
     "routes_of": "treadle.routes.handlers",
-    "streamed": "treadle.routes.streaming",
+    "stream_response": "treadle.routes.streaming",
     "wants_events": "treadle.routes.streaming",
 }
 
