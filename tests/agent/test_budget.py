@@ -240,7 +240,7 @@ def test_whoever_leaves_before_the_end_pays_for_what_was_asked_and_heard_as_an_e
     noted = Noted()
     asyncio.run(left_after(BudgetedModel(Scripted([*reply, ReplyEnded("done")]), noted), request, 4))
     tools = len(msgspec.json.encode((spec,)))
-    assert noted.usage == [Usage(requests=1, input_tokens=round((350 + 350 + 35 + tools) / 3.5), output_tokens=62)]
+    assert noted.usages == [Usage(requests=1, input_tokens=round((350 + 350 + 35 + tools) / 3.5), output_tokens=62)]
 
 
 def test_whoever_leaves_at_the_last_word_has_spent_it(tmp_path):
@@ -264,7 +264,7 @@ def test_what_is_stopped_before_anything_comes_was_asked_all_the_same():
 
     noted = Noted()
     asyncio.run(stopped())
-    assert [each.requests for each in noted.usage] == [1]
+    assert [each.requests for each in noted.usages] == [1]
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_a_reply_that_breaks_off_is_paid_for_once(reply, usage):
     noted = Noted()
     with suppress(ModelUnavailable):
         asyncio.run(heard(BudgetedModel(Scripted(reply), noted)))
-    assert noted.usage == [usage]
+    assert noted.usages == [usage]
 
 
 class Noted(Budget):
@@ -288,10 +288,10 @@ class Noted(Budget):
 
     def __init__(self):
         super().__init__(Allowance(), Journal(), Clock())
-        self.usage = []
+        self.usages = []
 
     def note(self, model, usage):
-        self.usage.append(usage)
+        self.usages.append(usage)
 
 
 def test_a_model_whose_replies_are_no_generator_will_do():

@@ -437,8 +437,8 @@ REDIRECTS = [
     "ftp://evil.example",
     "//%65vil.example",
 ]
-LEADS = """import('/static/login-redirect.js').then(({{ returnTo }}) => {nexts}.map((next) =>
-    new URL(returnTo('?next=' + encodeURIComponent(next), {{ origin: location.origin, pathname: '/login' }}), location.href).origin
+LEADS = """import('/static/login-redirect.js').then(({{ redirectTarget }}) => {nexts}.map((next) =>
+    new URL(redirectTarget('?next=' + encodeURIComponent(next), {{ origin: location.origin, pathname: '/login' }}), location.href).origin
     === location.origin))"""
 
 

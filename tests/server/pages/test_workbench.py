@@ -27,8 +27,8 @@ LANES = """[...document.querySelectorAll('.lane')].map(each => [each.querySelect
     took: each.querySelector('.took').innerText,
 }])"""
 TOOK = """Promise.all([fetch(`/api/runs/${new URLSearchParams(location.search).get('run')}`).then(said => said.json()),
-    import('/static/format.js')]).then(([{entries}, {lasting}]) => entries.filter(({kind}) => kind === 'returned')
-    .map(({result, seconds}) => [result.name, [seconds, lasting(seconds)]]))"""
+    import('/static/format.js')]).then(([{entries}, {formatDuration}]) => entries.filter(({kind}) => kind === 'returned')
+    .map(({result, seconds}) => [result.name, [seconds, formatDuration(seconds)]]))"""
 COUNT = "(document.querySelector('#waiting').hidden ? 0 : parseInt(document.querySelector('#waiting').innerText))"
 BROKEN = ("network: net::", "network: Failed to load resource", "net::ERR")
 

@@ -54,7 +54,7 @@ def delete_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def listed_arguments(parser: ArgumentParser) -> None:
+def list_courses_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `list`."""
     parser.add_argument("course", nargs="*", metavar="COURSE", help="show the lessons of this course; part of its title is enough")
     parser.add_argument("--files", action="store_true", help="list the documents of the courses")
