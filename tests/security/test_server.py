@@ -438,8 +438,8 @@ REDIRECTS = [
     "//%65vil.example",
 ]
 LEADS = """import('/static/login-redirect.js').then(({{ redirectTarget }}) => {nexts}.map((next) =>
-    new URL(redirectTarget('?next=' + encodeURIComponent(next), {{ origin: location.origin, pathname: '/login' }}), location.href).origin
-    === location.origin))"""
+    new URL(redirectTarget('?next=' + encodeURIComponent(next), {{ origin: location.origin, pathname: '/login' }}), location.href)
+    .origin === location.origin))"""
 
 
 @needs_browser
