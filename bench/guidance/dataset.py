@@ -1,4 +1,4 @@
-"""The questions on the sample project as a dataset.
+"""The questions on the sample project as datasets: `questions`, and `unseen`, for which nothing is changed.
 
 treadle eval bench/guidance/dataset.py:questions -m MODEL
 """
@@ -10,7 +10,7 @@ from os import environ
 from pathlib import Path
 from unittest.mock import patch
 
-from bench.guidance.questions import QUESTIONS, Question
+from bench.guidance.questions import QUESTIONS, UNSEEN, Question
 from bench.quality import names_of_asked
 from treadle.assistants.guidance.command import make_sample_project
 from treadle.assistants.guidance.projects import open_projects
@@ -59,3 +59,4 @@ def nothing_is_asked_for(run: CaseRun) -> bool:
 
 
 questions = Dataset("guidance", tuple(map(_to_case, QUESTIONS)), setup=sample_project)
+unseen = Dataset("guidance-unseen", tuple(map(_to_case, UNSEEN)), setup=sample_project)

@@ -32,3 +32,25 @@ QUESTIONS = (
     Question("Add a goal: drivers like their shifts", (), (), waits=True),
     Question("Put the bus company in as an actor", (), (), waits=True),
 )
+
+# Held out: written before they were asked first, and nothing is changed for them.
+UNSEEN = (
+    Question("What weight does the depot constraint have?", (r"\b60\b",), ("get_problem_spec",)),
+    Question("List the constraints with a weight below 95", ("Budget", "Depot"), ("get_problem_spec",)),
+    Question("What does my spec say about fares?", ("stay|same|not be raised|unchanged|as they are",), ("get_problem_spec",)),
+    Question("How punctual do we want the buses to be?", ("three minutes|3 minutes",), ("get_problem_spec",)),
+    Question("How many drivers are missing?", (r"\b12\b|twelve",), ("get_world_model",)),
+    Question("How many kilometres of bus lanes are there?", (r"4\.5",), ("get_world_model",)),
+    Question("What is bunching?", ("late", "catch|passengers"), ("get_world_model",)),
+    Question("What did we leave out of the model to keep it simple?", ("[Ss]now|[Ww]eather",), ("get_world_model",)),
+    Question(
+        "Which resources does the world model have?", ("[Bb]uses", "[Dd]rivers", "[Bb]udget", "[Ll]anes"), ("get_world_model",)
+    ),
+    Question("Who decides on signals?", ("[Cc]ouncil",), ("get_world_model",)),
+    Question("What is this project about?", ("[Bb]us",), ()),
+    Question("How far along is this project?", ("[Rr]un|spec|model|complete|step",), ()),
+    Question("Change the weight of the depot constraint to 40", (), (), waits=True),
+    Question("Please remove the goal about passengers", (), (), waits=True),
+    Question("Add an assumption: fuel prices stay the same", (), (), waits=True),
+    Question("New constraint: noise at night, weight 50", (), (), waits=True),
+)

@@ -4,7 +4,7 @@ Helpers classify a message, find what was done so far, and format JSON results. 
 among tools mostly chooses none; asked what a message is about, it is right.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -51,11 +51,14 @@ class IntentClassifier(Struct, frozen=True):
     examples: tuple[tuple[str, str], ...]
     other: str = "talk"
 
-    def question(self, message: str) -> PlanQuestion:
-        """Return the question for the model. All but the message is always the same, so that a server can cache it."""
+    def question(self, message: str, among: Collection[str] = ()) -> PlanQuestion:
+        """Return the question for the model. All but the message is always the same, so that a server can cache it.
+
+        `among` are the intents that are possible for this message, where something else decides about the rest.
+        """
         told = [f"- {name}: {what}" for name, what in self.about.items()]
         shown = [f'\nMessage: {text}\n{{"about": "{about}"}}' for text, about in self.examples]
-        names = {"about": {"type": "string", "enum": list(self.about)}}
+        names = {"about": {"type": "string", "enum": [name for name in self.about if not among or name in among]}}
         shape = {"type": "object", "properties": names, "required": ["about"], "additionalProperties": False}
         instructions = "\n".join([self.intro, *told, *shown])
         return PlanQuestion(

@@ -50,6 +50,24 @@ def test_what_it_is_about_says_where_to_look(about, looks):
     assert [name for name, _ in move.calls] == looks
 
 
+@pytest.mark.parametrize(
+    ("message", "changes", "asks"),
+    [
+        ("Which mechanisms did we model?", False, True),
+        ("How do I add a constraint?", False, True),
+        ("Add a goal: drivers like their shifts", True, False),
+        ("please remove the depot", True, False),
+        ("Could you raise the weight of the budget?", True, False),
+        ("Update on the project?", True, True),
+        ("A budget of 10k, weight 80", True, True),
+    ],
+)
+def test_a_question_changes_nothing_and_an_imperative_asks_nothing(message, changes, asks):
+    _, (asked, *_) = led([said(message)], '{"about": "talk"}', "Hm.")
+    possible = asked.shape["properties"]["about"]["enum"]
+    assert (("change" in possible, "model" in possible), "spec" in possible) == ((changes, changes), asks)
+
+
 def test_what_was_found_is_put_into_words():
     spec = {"constraints": [{"name": "Budget", "weight": 90}], "version": 2}
     came = Result("0", "get_problem_spec", json.dumps(spec), data=spec)

@@ -1,6 +1,7 @@
 """Plan for small models: the model classifies a message, code looks up the facts, and the model words the answer. Pure."""
 
-from collections.abc import Generator
+import re
+from collections.abc import Collection, Generator
 from typing import Any
 
 import msgspec
@@ -77,6 +78,12 @@ _TITLES = {
     "get_workflow_state": "The state of the project",
     "get_chat_history": "What was said before",
 }
+_ASKS = re.compile(r"\s*(?:what|which|who|whom|whose|how|why|when|where|is|are|was|were|do|does|did|has|have)\b", re.IGNORECASE)
+_CHANGES = re.compile(  # an imperative, or a request in the form of a question
+    r"\s*(?:please\s+)?(?:(?:can|could|would|will) you\s+(?:please\s+)?)?"
+    r"(?:add|change|decrease|delete|drop|include|increase|lower|put|raise|reduce|remove|rename|replace|set|update (?:the|my|our))\b",
+    re.IGNORECASE,
+)
 MAX_FOUND = 6_000  # characters of what was found
 
 
@@ -85,13 +92,20 @@ def plan_guidance(request: Request) -> GuidancePlan:
     message, results = last_turn(request.history)
     if results:
         return (yield from _plan_answer(request, message, results))
-    about = TOPIC_CHOICE.read((yield TOPIC_CHOICE.question(message)))
+    about = TOPIC_CHOICE.read((yield TOPIC_CHOICE.question(message, _possible_topics(message))))
     if about in _TOPIC_TOOLS:
         return PlanStep(tuple([(name, {}) for name in _TOPIC_TOOLS[about]]), state=about)
     if about in _CHANGE_TOOLS:
         return (yield from _plan_change(request, message, _CHANGE_TOOLS[about]))
     words = yield PlanQuestion(message, TALK_PROMPT, Options(temperature=0, max_tokens=400))
     return PlanStep(text=words.strip() or "I don't know.")
+
+
+def _possible_topics(message: str) -> Collection[str]:
+    """Return the topics that a message may have by its mood: a question changes nothing, and an imperative asks nothing."""
+    if _CHANGES.match(message):
+        return tuple(_CHANGE_TOOLS)
+    return tuple([name for name in TOPICS if name not in _CHANGE_TOOLS]) if _ASKS.match(message) else ()
 
 
 def _plan_change(request: Request, message: str, name: str) -> GuidancePlan:
