@@ -81,7 +81,8 @@ _TITLES = {
 _ASKS = re.compile(r"\s*(?:what|which|who|whom|whose|how|why|when|where|is|are|was|were|do|does|did|has|have)\b", re.IGNORECASE)
 _CHANGES = re.compile(  # an imperative, or a request in the form of a question
     r"\s*(?:please\s+)?(?:(?:can|could|would|will) you\s+(?:please\s+)?)?"
-    r"(?:add|change|decrease|delete|drop|include|increase|lower|put|raise|reduce|remove|rename|replace|set|update (?:the|my|our))\b",
+    r"(?:add|change|decrease|delete|drop|include|increase|lower|put|raise|reduce|remove|rename|replace|set"
+    r"|update (?:the|my|our))\b",
     re.IGNORECASE,
 )
 MAX_FOUND = 6_000  # characters of what was found
