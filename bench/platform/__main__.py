@@ -7,5 +7,5 @@ if __name__ == "__main__":
     main(
         "platform",
         "Questions on the demo platform",
-        {"asked as alice, with which the plan was made": seen, "asked as bob, which nobody had seen": unseen},
+        {"asked as alice, with which the plan was made": seen, "asked as bob, held out": unseen},
     )

@@ -216,7 +216,7 @@ class RecordedToolset(MappedToolset):
         return self._missing(call) if recorded is None else await self._give(recorded, tool)
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
-        """Return nothing: nobody is asked in a replay."""
+        """Return an empty preview: a replay asks no user."""
         return Preview("")
 
     async def _give(self, recorded: Returned, tool: Tool) -> Any:

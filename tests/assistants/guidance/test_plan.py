@@ -59,6 +59,7 @@ def test_what_it_is_about_says_where_to_look(about, looks):
         ("please remove the depot", True, False),
         ("Could you raise the weight of the budget?", True, False),
         ("Update on the project?", True, True),
+        ("Remove the depot?", True, True),
         ("A budget of 10k, weight 80", True, True),
     ],
 )

@@ -79,8 +79,8 @@ _TITLES = {
     "get_chat_history": "What was said before",
 }
 _ASKS = re.compile(r"\s*(?:what|which|who|whom|whose|how|why|when|where|is|are|was|were|do|does|did|has|have)\b", re.IGNORECASE)
-_CHANGES = re.compile(  # an imperative, or a request in the form of a question
-    r"\s*(?:please\s+)?(?:(?:can|could|would|will) you\s+(?:please\s+)?)?"
+_CHANGES = re.compile(  # an imperative, which has no question mark, or a polite request, which may have one
+    r"\s*(?:(?:can|could|would|will) you\s+(?:please\s+)?|(?:please\s+)?(?![^\n]*\?\s*$))"
     r"(?:add|change|decrease|delete|drop|include|increase|lower|put|raise|reduce|remove|rename|replace|set"
     r"|update (?:the|my|our))\b",
     re.IGNORECASE,

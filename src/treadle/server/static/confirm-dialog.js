@@ -1,9 +1,9 @@
-// Asks whether something is to be done that can't be undone on this page.
+// A modal dialog that asks for confirmation of what can't be undone on the page.
 //   if (await confirmDialog("Begin a new conversation? This one is no longer shown.", "Begin anew")) …
 
 import { element } from "./treadle.js";
 
-/** Whether the person says yes. Escape is a no. @param {string} question @param {string} yes @returns {Promise<boolean>} */
+/** Return whether the user confirms. Escape cancels. @param {string} question @param {string} yes @returns {Promise<boolean>} */
 export function confirmDialog(question, yes) {
   const dialog = element("dialog", { class: "modal", "aria-labelledby": "confirm-question" }, element("form", { method: "dialog" },
     element("p", { id: "confirm-question" }, question),

@@ -1,4 +1,4 @@
-// Where one can go in Treadle, and which of these places an address is. Needs no page.
+// The navigation items of the sidebar and the palette, and which of them an address belongs to. Needs no page.
 
 /** @typedef {{ path: string, title: string, icon: string, within?: string[] }} NavigationItem */
 

@@ -3,7 +3,7 @@
 
 const KEY = "treadle-question";
 
-/** Go to a page, which asks this there. @param {string} path @param {string} message */
+/** Open a page with a question that it asks at once. @param {string} path @param {string} message */
 export function openWithQuestion(path, message) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify({ path, message }));
@@ -13,7 +13,7 @@ export function openWithQuestion(path, message) {
   }
 }
 
-/** What this page is to ask, once; "" where there is nothing. */
+/** Return the question that this page was opened with, once; "" if there is none. */
 export function takePendingQuestion() {
   try {
     const { path, message } = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
