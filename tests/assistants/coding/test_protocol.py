@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistants.coding.stage import MENDED, SHOP, asks, carried_out, git, mends, needs_git, project, reports
+from treadle.assistants.coding.delivery import commit_message
 from treadle.core.requests import Traits
 from treadle.models.scripted import Scripted
 
@@ -100,6 +101,18 @@ def test_replies_without_a_call_count_one_after_the_other(tmp_path: Path) -> Non
     reads = asks(("file", {"action": "read", "path": "test_shop.py"}))
     model = Scripted("Let me think.", reads, "Hm.", mends(), reports())
     assert carried_out(tmp_path, folder, "debug", {}, model).state == "completed"
+
+
+def test_task_complete_is_no_title_of_a_commit(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    model = Scripted(mends(), "Task complete. Created PR #1.")
+    job = carried_out(tmp_path, folder, "build", {"description": "Mend the price"}, model)
+    assert job.state == "completed", job.why
+    message = git(folder, "log", "-1", "--format=%B", job.output["branch"])
+    written, _, _ = message.partition("\n\nCo-authored-by: ")  # a line that only a user with an identity of their own in git has
+    assert written == "Mend the price\n\nTask complete. Created PR #1."
+    assert commit_message("Task complete.", "Mend the\nprice") == "Mend the price"
+    assert commit_message("The price is right. So.", "x") == "The price is right\n\nThe price is right. So."
 
 
 def test_task_complete_without_a_change_is_no_success(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from treadle import TreadleError
 from treadle.assistant import Job, JobResult, Settings
-from treadle.assistants.coding.answers import WorkReport
+from treadle.assistants.coding.answers import COMPLETION_PHRASE, WorkReport
 from treadle.assistants.coding.checkout import fetch_job_branch
 from treadle.assistants.coding.inputs import BuildInputs, DebugInputs
 from treadle.assistants.coding.job_environment import JobEnvironment, git_rules
@@ -111,10 +111,18 @@ async def publish_branch(
 
 
 def commit_message(summary: str, otherwise: str) -> str:
-    """Return a commit message: the first sentence as its title, and the whole summary below if there is more."""
-    words = " ".join((summary.strip() or otherwise).split())
+    """Return a commit message: the first sentence as its title, and the whole summary below if there is more.
+
+    "Task complete", which ends a task, says nothing of it: `otherwise` is the title then.
+    """
+    said = summary.strip()
+    if said.rstrip(".!").casefold() == COMPLETION_PHRASE:
+        said = ""
+    words = " ".join((said or otherwise).split())
     title = words.partition(". ")[0].rstrip(".")[:72]
-    return title if title == words.rstrip(".") else f"{title}\n\n{summary.strip()}"
+    if title.casefold() == COMPLETION_PHRASE:
+        title = " ".join(otherwise.split())[:72]
+    return title if title == words.rstrip(".") else f"{title}\n\n{said}".rstrip()
 
 
 def _pull_request_body(output: dict[str, Any]) -> str:
