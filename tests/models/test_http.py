@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import wire
 from treadle.core.errors import ModelUnavailable, ReplyBroken, SettingsError
-from treadle.core.requests import ReplyEnded, TextDelta
+from treadle.core.requests import Options, ReplyEnded, TextDelta
 from treadle.models import connections
 from treadle.models.connections import Timeouts
 from treadle.models.http import WritingMeter, close_model_connections
@@ -407,6 +407,32 @@ def test_what_every_request_carries():
     assert headers["accept-encoding"] == "identity"
     assert headers["user-agent"].startswith("treadle/")
     assert headers["host"] == server.url.removeprefix("http://")
+
+
+def test_headers_of_one_request_replace_those_of_all_requests():
+    with WireServer([say("hello"), say("hello"), say("hello")]) as server:
+        model = wire.model(server, headers={"X-Team": "blue"})
+        for headers in ({"X-Team": "red", "X-Once": "1"}, {"X-Team": "green", "X-Once": "2"}, {}):
+            ask(model, request(options=Options(headers=headers)))
+    sent = [(received.headers["x-team"], received.headers.get("x-once")) for received in server.requests]
+    assert sent == [("red", "1"), ("green", "2"), ("blue", None)]
+
+
+@pytest.mark.parametrize("value", ["two\r\nx-lines: 1", "schlüssel"])
+def test_a_header_of_one_request_that_cannot_be_sent_is_a_matter_of_settings(value):
+    with WireServer([]) as server, pytest.raises(SettingsError, match="can't be sent"):
+        ask(wire.model(server), request(options=Options(headers={"x-once": value})))
+    assert server.requests == []
+
+
+def test_credentials_without_headers_leave_the_head_as_it_is():
+    async def authorize(_target, _body):
+        return {}
+
+    with WireServer([say("hello")]) as server:
+        model = wire.model(server)
+        model._endpoint._authorize = authorize
+        assert text_in(ask(model)) == "hello"
 
 
 def test_a_query_in_the_address_stays_behind_the_path():

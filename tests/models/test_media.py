@@ -9,6 +9,7 @@ import pytest
 
 import wire
 from attachments import MP3, PDF, png, wav
+from providers.oracles import loaded, mismatches
 from treadle import Agent, Audio, Document, Image, tool
 from treadle.core.calls import Call, Media, Result
 from treadle.core.errors import BadMedia, MediaMissing
@@ -22,7 +23,7 @@ from treadle.models.calling.prompted import PromptedModel
 from treadle.models.fallback import FallbackModel
 from treadle.models.media import encode_base64, load_media, media_as_text, to_data_url
 from treadle.models.programs.program_text import to_plain_prompt
-from treadle.models.providers import Quirks
+from treadle.models.providers import PROVIDERS, Quirks
 from treadle.models.wires.anthropic import encode_anthropic_message as encode_for_anthropic
 from treadle.models.wires.chat_media import MODALITIES
 from treadle.stores.blobs import MemoryBlobs
@@ -131,6 +132,30 @@ def test_on_bedrock_they_are_blocks_with_names_that_it_takes():
         {"document": {"format": "md", "name": named[1], "source": {"bytes": b64encode(b"# A").decode()}}},
         {"text": "[audio audio/wav]"},
     ]
+
+
+def test_on_bedrock_a_document_without_words_is_introduced():
+    with WireServer(["fine"]) as server:
+        ask(wire.model(server, "bedrock"), request(shows(PAPER), blobs=BLOBS.get))
+    (message,) = server.requests[0].body["messages"]
+    assert [next(iter(block)) for block in message["content"]] == ["text", "document"]
+    assert message["content"][0] == {"text": "[document p.pdf]"}
+
+
+def test_mistral_takes_documents_and_recordings_in_a_form_of_its_own():
+    with WireServer(["fine"]) as server:
+        mistral = wire.model(server, kind="mistral", quirks=PROVIDERS["mistral"].quirks)
+        ask(mistral, request(shows("What?", PAPER, SONG), blobs=BLOBS.get))
+    message = server.requests[0].body["messages"][-1]
+    assert message["content"][1:] == [
+        {
+            "type": "document_url",
+            "document_name": "p.pdf",
+            "document_url": f"data:application/pdf;base64,{b64encode(PDF).decode()}",
+        },
+        {"type": "input_audio", "input_audio": b64encode(MP3).decode()},
+    ]
+    assert mismatches([message], list[loaded("mistralai.client.models", "UserMessageTypedDict")]) == []
 
 
 def test_in_ollama_images_are_beside_the_words():

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from treadle.core.calls import Call, Opaque, Result
 from treadle.core.errors import MissingKey, SettingsError
@@ -18,7 +19,7 @@ from treadle.models.wires.anthropic import Anthropic
 from treadle.models.wires.ollama import Ollama
 from treadle.models.wires.openai import OpenAI
 from treadle.models.wires.responses import Responses
-from wire import ADD, WireServer, ask, calls_in, raw, request, said
+from wire import ADD, WireServer, ask, calls_in, hear, raw, refuse, request, said
 
 NAMED = [
     "openai",
@@ -153,6 +154,36 @@ def test_azure_has_a_newer_surface_and_a_classic_one():
         assert classic.path == "/openai/deployments/my%20chat%2F1/chat/completions?api-version=2024-10-21"
 
 
+@pytest.mark.parametrize(
+    ("kind", "ends", "path"),
+    [
+        ("openai", "/v1 /v1/ /v1/chat/completions /v1/responses", "/v1/chat/completions"),
+        ("groq", "/openai/v1 /openai/v1/chat/completions/", "/openai/v1/chat/completions"),
+        ("anthropic", "/ /v1 /v1/ /v1/messages", "/v1/messages"),
+        ("google", "/ /v1beta /v1beta/ /v1 /v1beta/openai/", "/v1beta/models/m:streamGenerateContent?alt=sse"),
+        ("ollama", "/ /v1 /api /v1/ /api/chat", "/api/chat"),
+        ("azure", "/ /openai /openai/v1/ /models", "/openai/v1/chat/completions"),
+        (
+            "azure",
+            "/openai/deployments/x/chat/completions?api-version=2025-01-01-preview",
+            "/openai/deployments/m/chat/completions?api-version=2025-01-01-preview",
+        ),
+    ],
+)
+def test_a_base_url_may_end_as_pages_of_the_provider_show_it(kind, ends, path):
+    for end in ends.split():
+        with WireServer(["fine"]) as server:
+            ask(make_model(kind, "m", ProviderConnection(base_url=f" {server.url}{end} ", api_key="k"), {}))
+        assert server.requests[0].path == path, end
+
+
+@pytest.mark.parametrize("kind", ["openai", "vllm"])
+def test_a_base_url_without_a_path_is_what_to_check_if_nothing_is_found(kind):
+    with WireServer([refuse(404, "Not Found")] * 2) as server:
+        _, error = hear(make_model(kind, "m", ProviderConnection(base_url=server.url), {}))
+    assert "it has no path, and most servers want /v1 at its end" in str(error)
+
+
 def test_azure_says_what_is_missing():
     with pytest.raises(SettingsError, match="set AZURE_OPENAI_ENDPOINT to https://NAME"):
         make_model("azure", "x", ProviderConnection(api_key="k"), {})
@@ -203,6 +234,46 @@ def test_what_families_of_models_take():
         False,
     ]
     assert profile_of("anthropic", "claude-opus-4-1").max_output == 32_000
+
+
+@pytest.mark.parametrize(
+    ("known", "names"),
+    [
+        ("anthropic:claude-opus-4-7", "openrouter:anthropic/claude-opus-4.7 openrouter:anthropic/claude-opus-4.7:thinking"),
+        ("anthropic:claude-opus-4-7", "bedrock:ca.anthropic.claude-opus-4-7 bedrock:global.anthropic.claude-opus-4-7-v1:0"),
+        ("anthropic:claude-opus-4-7", "vertex:claude-opus-4-7@20260401 anthropic:claude-opus-4-7-20260401"),
+        ("anthropic:claude-3-7-sonnet-latest", "openrouter:anthropic/claude-3.7-sonnet"),
+        ("anthropic:claude-opus-4-0", "anthropic:claude-4-opus-20250514 openrouter:anthropic/claude-4-opus"),
+        ("openai:gpt-4o-mini", "openai:ft:gpt-4o-mini-2024-07-18:acme::abc123 openrouter:openai/gpt-4o-mini:online"),
+        ("openai:gpt-4.1-nano", "openai:ft:gpt-4.1-nano-2025-04-14:acme:names:x1"),
+    ],
+)
+def test_a_model_is_the_same_by_whichever_name(known, names):
+    kind, _, name = known.partition(":")
+    facts = profile_of(kind, name)
+    for other in names.split():
+        kind, _, name = other.partition(":")
+        assert replace(profile_of(kind, name), context=0) == replace(facts, context=0), other
+
+
+@pytest.mark.parametrize("region", ["", "us.", "ca.", "us-gov."])
+def test_the_window_of_a_model_on_bedrock_is_that_of_every_region(region):
+    assert profile_of("bedrock", f"{region}amazon.nova-pro-v1:0").context == 300_000
+    assert profile_of("bedrock", "zai.glm-4.7").reasons
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "media"),
+    [
+        ("mistral", "mistral-large-2512", {"image", "document"}),
+        ("mistral", "voxtral-small-latest", {"audio/wav", "audio/mpeg", "document"}),
+        ("xai", "grok-4.7", {"image"}),
+        ("deepseek", "deepseek-v4-pro", {"image"}),
+        ("openrouter", "some/model", {"image", "audio/wav", "audio/mpeg", "document"}),
+    ],
+)
+def test_only_media_that_a_provider_has_a_form_for_are_sent(kind, name, media):
+    assert make_model(kind, name, ProviderConnection(api_key="k"), {}).traits.modalities == media
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from wire import ADD, WireServer, ask, break_off, hear, refuse, reply, request, 
 CHAT = {
     "model": "m",
     "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
-    "tools": [{"type": "function", "function": {"name": "add", "parameters": {}}}],
+    "tools": [{"type": "function", "function": {"name": "add", "description": "Add.", "parameters": {}}}],
     "temperature": 0.1,
     "top_p": 0.9,
     "max_tokens": 100_000,
@@ -66,6 +66,9 @@ CASES = [
     ("This model does not support the system role", Repair("no_system")),
     ("Only user and assistant roles are supported!", Repair("no_system")),
     ("Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.", Repair("short_ids")),
+    ("Invalid 'messages[10].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 53 instead.", Repair("short_ids")),
+    ("Invalid 'messages[2].tool_call_id': string too long. Expected a string with maximum length 40, but got a string with length 53 instead.", Repair("short_ids")),
+    ("Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 1103 instead.", Repair("shorten", "tools.*.function.description", 1024)),
     ("Unexpected role 'user' after role 'tool'", Repair("between")),
     ("The `reasoning_content` in the thinking mode must be passed back to the API.", Repair("reasoning")),
     ("thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", Repair("reasoning")),
@@ -352,3 +355,20 @@ def test_what_was_learnt_is_kept_by_model_and_address_and_can_be_forgotten():
     assert other.of("groq:a", "http://y") == other.of("groq:b", "http://x") == ()
     assert (other.forget("groq:a"), other.forget("groq:a")) == (True, False)
     assert other.of("groq:a", "http://x") == ()
+
+
+def test_only_descriptions_that_are_too_long_are_cut():
+    tools = [
+        {"type": "function", "function": {"name": name, "description": "d" * length}} for name, length in (("a", 1_103), ("b", 9))
+    ]
+    changed = json.loads(
+        apply_repairs(json.dumps({"tools": tools}).encode(), [Repair("shorten", "tools.*.function.description", 1_024)])
+    )
+    assert [len(each["function"]["description"]) for each in changed["tools"]] == [1_024, 9]
+
+
+def test_a_prompt_that_is_too_long_is_not_cut():
+    words = (
+        "Invalid 'messages[1].content': string too long. Expected a string with maximum length 10, but got a string with length 11."
+    )
+    assert diagnose_refusal(words, {}, json.dumps(CHAT).encode()) is None

@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import UTC, datetime
 from email.utils import formatdate
 
 import pytest
@@ -42,14 +43,51 @@ def test_an_overloaded_or_failing_server_is_unavailable(name, stream, status):
         ({"X-RateLimit-Reset-Requests": "6m1.5s"}, 361.5),
         ({"X-RateLimit-Reset-Tokens": "20ms"}, 0.02),
         ({"X-RateLimit-Reset-Tokens": "1h2m"}, 3720),
+        ({"X-RateLimit-Reset-Requests": "120ms", "X-RateLimit-Reset-Tokens": "20s"}, 20),
+        (
+            {
+                "X-RateLimit-Reset-Requests": "8h",
+                "X-RateLimit-Remaining-Requests": "99",
+                "X-RateLimit-Reset-Tokens": "20s",
+                "X-RateLimit-Remaining-Tokens": "0",
+            },
+            20,
+        ),
     ],
 )
 def test_the_server_says_how_long_to_wait(headers, seconds):
     assert refused(refuse(429, headers=headers)).retry_after == seconds
 
 
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [
+        ({"message": "Rate limit reached on tokens per min: Limit 30000. Please try again in 20s. Visit …"}, 20),
+        ({"message": "Please try again in 1m20.5s."}, 80.5),
+        ({"message": "Please try again in 350ms."}, 0.35),
+        ({"message": "Please retry after 26 seconds. To increase your limit, …"}, 26),
+        ({"message": "Please retry in 20.5s.", "details": [{"@type": "RetryInfo", "retryDelay": "17s"}]}, 17),
+        ({"message": "Slow down.", "metadata": {"retry_after_seconds": 12}}, 12),
+        ({"message": "Slow down.", "retry_after": "12"}, 12),
+        ({"message": "Please try again in a while."}, None),
+    ],
+)
+def test_the_error_itself_may_say_how_long_to_wait(error, seconds):
+    body = json.dumps({"error": {"code": 429, **error}}).encode()
+    answer = b"HTTP/1.1 429 Busy\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+    assert refused(wire.verbatim(answer)).retry_after == seconds
+    assert refused(events({"error": {"code": 429, **error}})).retry_after == seconds
+
+
 def test_the_server_may_say_until_when_to_wait():
     in_a_minute = time.time() + 60
+    iso = datetime.fromtimestamp(in_a_minute, UTC).isoformat()
+    for headers in (
+        {"Retry-After": iso},
+        {"Retry-After": iso.replace("+00:00", "Z")},
+        {"X-RateLimit-Reset": f"{in_a_minute * 1000:.0f}"},
+    ):
+        assert refused(refuse(503, headers=headers)).retry_after == pytest.approx(60, abs=10)
     for headers in ({"Retry-After": formatdate(in_a_minute, usegmt=True)}, {"X-RateLimit-Reset": str(in_a_minute)}):
         assert refused(refuse(503, headers=headers)).retry_after == pytest.approx(60, abs=10)
     assert refused(refuse(503, headers={"Retry-After": formatdate(0, usegmt=True)})).retry_after == 0
@@ -263,6 +301,7 @@ def test_what_came_before_the_error_is_given():
 def test_a_reply_that_cannot_be_read_is_broken(name, stream, body):
     error = refused(raw(body, content_type="application/json"), name, stream)
     assert type(error) is ReplyBroken
+    assert str(error).endswith(".")  # another sentence may follow
     assert error.retryable
 
 

@@ -50,6 +50,10 @@ def test_without_a_probe_the_traits_say_how():
     assert isinstance(enable_tool_calls(Scripted(traits=Traits(native_calls=False))), PromptedModel)
 
 
-def test_a_dialect_that_is_not_there_is_said_with_all_that_are():
-    with pytest.raises(SettingsError, match=r"There is no dialect 'klingon'\. There are: native, held, apertus_json, auto"):
-        enable_tool_calls(Scripted(), "klingon")
+def test_a_dialect_that_is_not_there_is_said_with_what_was_meant_or_all_that_are():
+    with pytest.raises(
+        SettingsError, match=r"There is no dialect 'zzz'\. There are: native, held, apertus_json, auto, bare_json, bash"
+    ):
+        enable_tool_calls(Scripted(), "zzz")
+    with pytest.raises(SettingsError, match=r"There is no dialect 'hld'\. Did you mean held\?$"):
+        enable_tool_calls(Scripted(), "hld")

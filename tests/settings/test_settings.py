@@ -222,6 +222,7 @@ def test_a_project_can_be_stricter_than_the_person(told):
         ("model.context", "10"),
         ("model.dialect", '"hermes"'),
         ("model.code_mode", "true"),
+        ("model.grounded", "false"),
         ("limits.rounds", "21"),
         ("commands.sandbox", "false"),
         ("commands.network", "true"),

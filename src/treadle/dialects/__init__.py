@@ -102,9 +102,9 @@ _ALIASES = {
 }
 
 
-def dialect_names() -> list[str]:
-    """Return the names of all dialects, without the aliases."""
-    return sorted(_MODULES)
+def dialect_names(*, aliases: bool = False) -> list[str]:
+    """Return the names of all dialects; with `aliases`, also the short ones of some."""
+    return sorted([*_MODULES, *_ALIASES] if aliases else _MODULES)
 
 
 def find_dialect(name: str) -> Dialect | None:

@@ -68,6 +68,11 @@ _LENGTHS = (
 _CHOICES = rf"{_FIELD} does not support ['\"`]?\w+['\"`]?[^.]*\. ?Supported values are:? ([^.]+)"
 _OTHER_VALUES = r"['\"`](\w+)['\"`] is not supported[^\n]*?\. ?Supported values are:? ([^.]+)"
 _SWITCHED = rf"{_FIELD} must be set to (true|false)"
+# A description that is too long, and for how many characters there is room.
+_TOO_LONG = (
+    rf"invalid {_FIELD}: string too long\. expected a string with maximum length (\d+)",
+    rf"{_FIELD}: string should have at most (\d+) characters",
+)
 _LISTED = r"unknown name \"(\w+)\" at '([^']+)': proto field is not repeating"
 _WORD = re.compile(r"['\"`](\w+)['\"`]")
 
@@ -82,7 +87,14 @@ _FORMS: tuple[tuple[Repair, tuple[str, ...]], ...] = (
             r"role: unknown variant [`'\"](?:system|developer)",
         ),
     ),
-    (Repair("short_ids"), (r"tool[ _]call[ _]?id.*(?:length|9|nine)", r"a-z, A-Z, 0-9, with a length of 9")),
+    (
+        Repair("short_ids"),
+        (
+            r"tool[ _]call[ _]?id.*(?:length|9|nine)",
+            r"a-z, A-Z, 0-9, with a length of 9",
+            r"tool_call(?:s\[\d+\]\.|_)id['\"`]?: string too long",
+        ),
+    ),
     (
         Repair("between"),
         (
@@ -160,6 +172,7 @@ def diagnose_refusal(words: str, error: Any, body: bytes) -> Repair | None:
         _find_form_repair,
         _find_feature_repair,
         _find_limit_repair,
+        _find_length_repair,
         _find_choice_repair,
         _find_switch_repair,
         _find_rename_repair,
@@ -219,6 +232,13 @@ def _find_limit_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | Non
             if 0 < most < int(value_at(sent, field) or 0):
                 return Repair("set", field, most)
     return None
+
+
+def _find_length_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
+    """Return the length that descriptions are cut to. Nothing else can be cut without changing what it means."""
+    found = next(filter(None, (_search(pattern, words) for pattern in _TOO_LONG)), None)
+    field = find_field(found[1].replace(".custom.", "."), sent, any_field=True) if found is not None else ""
+    return Repair("shorten", field, int(found[2])) if found is not None and field.endswith(".description") else None
 
 
 def _find_choice_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:

@@ -9,6 +9,7 @@ from treadle.core.calls import Result
 from treadle.core.errors import SettingsError
 from treadle.core.messages import Message
 from treadle.core.requests import Request, ToolSpec
+from treadle.models.tool_schemas import to_tool_fields
 
 T = TypeVar("T")
 
@@ -35,14 +36,17 @@ class CachedEncoder(Generic[T]):
 
 
 def make_decoder(kind: type[T]) -> Callable[[bytes], T]:
-    """Return a decoder for the payloads of a wire. Lone surrogates and invalid bytes, which some servers send, are replaced."""
-    decode = msgspec.json.Decoder(kind).decode
+    """Return a decoder for the payloads of a wire.
+
+    Lone surrogates and invalid bytes, which some servers send, are replaced; numbers of another kind than the wire has are read.
+    """
+    decode, decode_lax = msgspec.json.Decoder(kind).decode, msgspec.json.Decoder(kind, strict=False).decode
 
     def decoded(payload: bytes) -> T:
         try:
             return decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return decode(_replace_invalid_text(payload))
+            return decode_lax(_replace_invalid_text(payload))
 
     return decoded
 
@@ -87,7 +91,12 @@ def encode_string_body(text: str) -> bytes:
 
 def encode_functions(tools: tuple[ToolSpec, ...]) -> bytes:
     """Encode the field `tools` as functions, with the comma before it."""
-    return b',"tools":%b' % encode([{"type": "function", "function": tool} for tool in tools])
+    return b',"tools":%b' % encode(make_functions(tools))
+
+
+def make_functions(tools: tuple[ToolSpec, ...]) -> list[dict[str, Any]]:
+    """Return the offered tools as functions."""
+    return [{"type": "function", "function": to_tool_fields(tool)} for tool in tools]
 
 
 def ends_with_user(message: Message) -> bool:

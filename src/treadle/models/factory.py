@@ -4,9 +4,10 @@ Nothing is sent here. A kind that isn't in the table of providers belongs to a p
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,6 +47,9 @@ def make_model(kind: str, name: str, connection: ProviderConnection, environment
     return _MAKERS[provider.wire](provider, name, _fill_in_defaults(provider, connection, said), said)
 
 
+_PATHS = ("/chat/completions", "/responses", "/messages", "/api/chat")
+
+
 def find_key_variable(provider: ModelProvider, environment: Mapping[str, str] | None = None) -> str:
     """Return the name of the variable that holds a provider's key; empty if none does."""
     said = environment if environment is not None else os.environ
@@ -56,7 +60,15 @@ def _fill_in_defaults(provider: ModelProvider, connection: ProviderConnection, s
     """Fill in defaults from the environment and the table."""
     base_url = connection.base_url or next((said[name] for name in provider.base_urls if said.get(name)), "")
     key = connection.api_key or next((said[name] for name in provider.keys if said.get(name, "").strip()), "")
-    return replace(connection, base_url=(base_url or provider.base_url).rstrip("/"), api_key=key.strip())
+    return replace(connection, base_url=_trim_url(base_url or provider.base_url), api_key=key.strip())
+
+
+def _trim_url(url: str) -> str:
+    """Return a base URL without the path of one request, which is what pages of providers show to be copied."""
+    trimmed = url.strip().rstrip("/")
+    for path in _PATHS:
+        trimmed = trimmed.removesuffix(path)
+    return trimmed
 
 
 def _key_source(provider: ModelProvider, connection: ProviderConnection) -> str:
@@ -219,8 +231,10 @@ def _make_azure(provider: ModelProvider, name: str, connection: ProviderConnecti
         )
     if not connection.api_key:
         raise MissingKey(f"azure:{name} needs a key: set {provider.keys[0]} or {provider.keys[1]}.")
-    version = connection.api_version or said.get("AZURE_OPENAI_API_VERSION") or said.get("OPENAI_API_VERSION") or ""
-    root = connection.base_url.removesuffix("/v1").removesuffix("/openai")
+    address = urlsplit(connection.base_url)
+    named = dict(parse_qsl(address.query)).get("api-version", "")
+    version = connection.api_version or said.get("AZURE_OPENAI_API_VERSION") or said.get("OPENAI_API_VERSION") or named
+    root = address._replace(path=re.sub(r"/(openai|models)(/.*)?$", "", address.path.rstrip("/")), query="").geturl()
     profile = profile_of(provider.kind, name)
     keyed = replace(connection, headers={"api-key": connection.api_key, **connection.headers}, api_key="")
     if version[:1].isdecimal():

@@ -120,10 +120,10 @@ class ModelEndpoint:
             **_lowercase_names(headers or {}),
         }
         self._route: ServerRoute | None = None
-        self._heads: dict[tuple[str, str], bytes] = {}
+        self._starts: dict[tuple[str, str, tuple[str, ...]], bytes] = {}
         parts = _check_address(server.address)
         self._netloc, self._base_path, self._query = parts.netloc, parts.path.rstrip("/"), parts.query
-        self._head("", "", "", {})  # says now if a header can't be sent
+        self._encode_start("", "", "", ())  # says now if a header can't be sent
 
     def reply(
         self,
@@ -242,15 +242,23 @@ class ModelEndpoint:
     async def _build_own_head(self, path: str, body: bytes, headers: Mapping[str, str], route: ServerRoute) -> bytes:
         """Return everything before the length of the body, for a request that has headers of its own."""
         own: Mapping[str, str] = await self._authorize(self._request_target(path), body) if self._authorize is not None else {}
-        return self._head(path, route.prefix, route.proxy_authorization, {**_lowercase_names(headers), **own})
+        fields = {**_lowercase_names(headers), **own} if headers else own
+        if not fields:
+            return self._get_common_head(path, route)
+        lines = self._check_lines([f"{name}: {value}" for name, value in fields.items()])
+        return b"%b%b\r\ncontent-length: " % (self._get_start(path, route, tuple(fields)), lines)
 
     def _get_common_head(self, path: str, route: ServerRoute) -> bytes:
-        """Return everything before the length of the body. Cached per path."""
-        key = path, route.prefix
-        head = self._heads.get(key)
-        if head is None:
-            head = self._heads[key] = self._head(path, route.prefix, route.proxy_authorization, {})
-        return head
+        """Return everything before the length of the body, for a request without headers of its own."""
+        return b"%bcontent-length: " % self._get_start(path, route, ())
+
+    def _get_start(self, path: str, route: ServerRoute, without: tuple[str, ...]) -> bytes:
+        """Return the head with the fields that all requests have, except for these. Cached."""
+        key = path, route.prefix, without
+        start = self._starts.get(key)
+        if start is None:
+            start = self._starts[key] = self._encode_start(path, route.prefix, route.proxy_authorization, without)
+        return start
 
     def _request_target(self, path: str) -> str:
         """Return the path and query of the request."""
@@ -258,16 +266,19 @@ class ModelEndpoint:
             return self._base_path + path
         return f"{self._base_path}{path}{'&' if '?' in path else '?'}{self._query}"
 
-    def _head(self, path: str, prefix: str, proxy_authorization: str, headers: Mapping[str, str]) -> bytes:
+    def _encode_start(self, path: str, prefix: str, proxy_authorization: str, without: tuple[str, ...]) -> bytes:
         lines = [f"POST {prefix}{self._request_target(path)} HTTP/1.1", f"host: {self._netloc}"]
         if proxy_authorization:
             lines.append(f"proxy-authorization: {proxy_authorization}")
-        lines += [f"{name}: {value}" for name, value in {**self._headers, **headers}.items()]
-        lines.append("content-length: ")
-        head, ends = "\r\n".join(lines), len(lines) - 1
-        if not head.isascii() or head.count("\r") != ends or head.count("\n") != ends:
+        lines += [f"{name}: {value}" for name, value in self._headers.items() if name not in without]
+        return self._check_lines(lines) + b"\r\n"
+
+    def _check_lines(self, lines: list[str]) -> bytes:
+        """Encode lines of a head. Raises `SettingsError` for one that can't be sent, or that would be several."""
+        text, ends = "\r\n".join(lines), len(lines) - 1
+        if not text.isascii() or text.count("\r") != ends or text.count("\n") != ends:
             raise SettingsError(f"A header for {self._server.model} has a character that can't be sent; is the key whole?")
-        return head.encode()
+        return text.encode()
 
 
 _Send = Callable[[], Awaitable[tuple[HttpExchange, list[Repair]]]]

@@ -87,9 +87,12 @@ _FAMILIES = (
     # Others
     _Family(r"^deepseek-(reasoner|r1|v4|flash)", None, True),
     _Family(r"^(kimi-k[3-9]|kimi.*thinking|glm-[5-9]|glm-4\.[5-9]|minimax-m|grok-(3-mini|4|5)|qwen3|magistral)", None, True),
-    _Family(r"^(pixtral|mistral-(medium|small|large-[3-9])|llama-4|.*vision|.*-vl)", modalities=IMAGES),
+    _Family(r"^(pixtral|mistral-(medium|small|large-([3-9]\b|2512|2[6-9]\d\d))|llama-4|.*vision|.*-vl)", modalities=IMAGES),
+    _Family(r"^voxtral", modalities=frozenset(("audio",))),
 )
-_BEDROCK = re.compile(r"^(?:(?:global|us|eu|apac|jp|au|us-gov)\.)?(?:[a-z0-9-]+)\.(.+?)(?:-\d{8})?(?:-v\d+(?::\d+)?)?$")
+_BEDROCK = re.compile(r"^(?:(?:global|apac|us-gov|[a-z]{2})\.)?((?:[a-z0-9-]+)\.(.+?)(?:-\d{8})?(?:-v\d+(?::\d+)?)?)$")
+_CLAUDE_VERSION = re.compile(r"^(claude-(?:[a-z]+-)?\d+)\.(\d)")  # claude-opus-4.7, as OpenRouter writes it
+_CLAUDE_ORDER = re.compile(r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku)(?!\d)")  # claude-4-opus
 
 
 def profile_of(kind: str, name: str) -> Profile:
@@ -97,7 +100,7 @@ def profile_of(kind: str, name: str) -> Profile:
     provider = PROVIDERS.get(kind)
     plain = _strip_name(kind, name)
     family = next((family for family in _FAMILIES if re.search(family.pattern, plain)), _Family(""))
-    window = _find_window(provider.prices if provider else "", name.lower(), plain)
+    window = _find_window(provider.prices if provider else "", (name.lower(), _strip_region(kind, name), plain))
     fallback = DEFAULT_LOCAL_WINDOW if provider is None or provider.local else DEFAULT_WINDOW
     facts = family.max_output, family.reasons, family.samples, family.responses, family.modalities
     known = window is not None or family.context is not None
@@ -108,15 +111,22 @@ def _strip_name(kind: str, name: str) -> str:
     """Return a name as its maker writes it: without the vendor, the region and the version that others add."""
     name = name.lower()
     if kind == "bedrock" and (found := _BEDROCK.match(name.rpartition("/")[2])):
-        return found.group(1)
-    return name.rpartition("/")[2].partition("@")[0].removesuffix(":free")
+        return found.group(2)
+    plain = name.removeprefix("ft:").rpartition("/")[2].partition("@")[0].partition(":")[0]  # a fine-tuned model is of its base
+    return _CLAUDE_ORDER.sub(r"claude-\2-\1", _CLAUDE_VERSION.sub(r"\1-\2", plain))
 
 
-def _find_window(provider: str, name: str, plain: str) -> int | None:
+def _strip_region(kind: str, name: str) -> str:
+    """Return the id of a model on Bedrock without the region of an inference profile."""
+    found = _BEDROCK.match(name.lower().rpartition("/")[2]) if kind == "bedrock" else None
+    return found.group(1) if found is not None else name.lower()
+
+
+def _find_window(provider: str, names: tuple[str, str, str]) -> int | None:
     """Return the window of a model, or of the longest name that is a prefix of it: releases have dates after their names."""
     windows = _load_windows()
-    own = windows.get(provider, {})
-    for known, wanted in ((own, name), (own, plain), *((each, plain) for each in _maker_windows(windows, plain))):
+    own, plain = windows.get(provider, {}), names[-1]
+    for known, wanted in (*((own, name) for name in names), *((each, plain) for each in _maker_windows(windows, plain))):
         if (found := known.get(wanted)) is not None:
             return found
         begins = [known_name for known_name in known if len(known_name) > 2 and wanted.startswith(f"{known_name}-")]

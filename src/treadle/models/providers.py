@@ -23,6 +23,8 @@ class Quirks(Struct, frozen=True):
     stream_usage   whether `stream_options` is accepted
     cache_key      whether `prompt_cache_key` is accepted
     holds          whether `response_format` with a JSON schema is honoured
+    media          kinds of media that its messages have a form for
+    plain_media    documents come as `document_url`, and recordings as Base64 alone
     """
 
     limit: str = "max_tokens"
@@ -34,6 +36,8 @@ class Quirks(Struct, frozen=True):
     stream_usage: bool = True
     cache_key: bool = False
     holds: bool = True
+    media: frozenset[str] = frozenset(("image", "audio", "document"))
+    plain_media: bool = False
 
 
 class ModelProvider(Struct, frozen=True):
@@ -76,7 +80,9 @@ def _chat_provider(
     return ModelProvider(kind, title, "chat", base_url, *named, prices, quirks, local)
 
 
-_REASONING_QUIRKS = Quirks(reasoning="reasoning_content", effort="", holds=False)
+_IMAGES = frozenset(("image",))
+_IMAGE_QUIRKS = Quirks(media=_IMAGES)
+_REASONING_QUIRKS = Quirks(reasoning="reasoning_content", effort="", holds=False, media=_IMAGES)
 
 PROVIDERS: dict[str, ModelProvider] = {
     provider.kind: provider
@@ -155,7 +161,7 @@ PROVIDERS: dict[str, ModelProvider] = {
             "https://api.mistral.ai/v1",
             "mistral-medium-latest",
             prices="mistral",
-            quirks=Quirks(seed="random_seed", effort="", short_ids=True, strict_roles=True, stream_usage=False),
+            quirks=Quirks(seed="random_seed", effort="", short_ids=True, strict_roles=True, stream_usage=False, plain_media=True),
         ),
         _chat_provider(
             "deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat", prices="deepseek", quirks=_REASONING_QUIRKS
@@ -168,19 +174,37 @@ PROVIDERS: dict[str, ModelProvider] = {
             prices="openrouter",
             quirks=Quirks(effort="reasoning"),
         ),
-        _chat_provider("groq", "Groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", prices="groq"),
-        _chat_provider("xai", "xAI", "https://api.x.ai/v1", "grok-4.7", prices="x-ai"),
-        _chat_provider("together", "Together", "https://api.together.xyz/v1", "deepseek-ai/DeepSeek-V4.1-Flash", prices="together"),
+        _chat_provider(
+            "groq", "Groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", prices="groq", quirks=_IMAGE_QUIRKS
+        ),
+        _chat_provider("xai", "xAI", "https://api.x.ai/v1", "grok-4.7", prices="x-ai", quirks=_IMAGE_QUIRKS),
+        _chat_provider(
+            "together",
+            "Together",
+            "https://api.together.xyz/v1",
+            "deepseek-ai/DeepSeek-V4.1-Flash",
+            prices="together",
+            quirks=_IMAGE_QUIRKS,
+        ),
         _chat_provider(
             "fireworks",
             "Fireworks",
             "https://api.fireworks.ai/inference/v1",
             "accounts/fireworks/models/gpt-oss-120b",
             prices="fireworks",
+            quirks=_IMAGE_QUIRKS,
         ),
-        _chat_provider("cerebras", "Cerebras", "https://api.cerebras.ai/v1", "gpt-oss-120b", prices="cerebras"),
         _chat_provider(
-            "perplexity", "Perplexity", "https://api.perplexity.ai", "sonar-pro", prices="perplexity", keys=("PPLX_API_KEY",)
+            "cerebras", "Cerebras", "https://api.cerebras.ai/v1", "gpt-oss-120b", prices="cerebras", quirks=_IMAGE_QUIRKS
+        ),
+        _chat_provider(
+            "perplexity",
+            "Perplexity",
+            "https://api.perplexity.ai",
+            "sonar-pro",
+            prices="perplexity",
+            quirks=_IMAGE_QUIRKS,
+            keys=("PPLX_API_KEY",),
         ),
         _chat_provider(
             "moonshot", "Moonshot", "https://api.moonshot.ai/v1", "kimi-k3", prices="moonshotai", quirks=_REASONING_QUIRKS

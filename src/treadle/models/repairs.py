@@ -14,6 +14,7 @@ RepairKind = Literal[
     "rename",  # send it under another name
     "set",  # send another value
     "fit",  # ask for as many tokens as there is room for, in this request
+    "shorten",  # cut texts to this many characters
     "single",  # one value instead of a list
     "no_system",  # instructions go into the first message of the user
     "short_ids",  # call ids of nine letters or digits
@@ -43,6 +44,8 @@ class Repair(Struct, frozen=True, omit_defaults=True):
                 return f"{self.field} is sent as {self.value}"
             case "set" | "fit":
                 return f"{self.field} is sent as {self.value}"
+            case "shorten":
+                return f"{self.field} is cut to {self.value} characters"
             case "single":
                 return f"{self.field} is sent as one value"
             case _:

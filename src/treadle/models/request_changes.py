@@ -41,6 +41,12 @@ def _set_field(sent: RequestBody, repair: Repair) -> None:
             outer[name] = repair.value
 
 
+def _shorten_texts(sent: RequestBody, repair: Repair) -> None:
+    for outer, name in find_places(sent, repair.field):
+        if isinstance(text := outer.get(name), str) and len(text) > repair.value:
+            outer[name] = f"{text[: repair.value - 1]}…"
+
+
 def _send_single_value(sent: RequestBody, repair: Repair) -> None:
     for outer, name in find_places(sent, repair.field):
         if isinstance(values := outer.get(name), list):
@@ -160,6 +166,7 @@ _CHANGES: dict[str, Callable[[RequestBody, Repair], None]] = {
     "rename": _rename_field,
     "set": _set_field,
     "fit": _set_field,
+    "shorten": _shorten_texts,
     "single": _send_single_value,
     "no_system": _move_instructions,
     "short_ids": _shorten_ids,

@@ -93,6 +93,9 @@ _NO_MODEL = re.compile(  # what some say with status 400
     r"|supported (API )?model names are",
     re.IGNORECASE,
 )
+_RETRY_WORDS = re.compile(
+    r"(?:try again|retry) (?:in|after) ((?:\d+h)?(?:\d+m(?!s))?[\d.]*(?:ms|s\b)?)(?: ?(seconds?))?", re.IGNORECASE
+)
 _NO_CREDIT = re.compile(r"credit balance is too low|insufficient (balance|credits?|funds)|requires more credits", re.IGNORECASE)
 _BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)  # Google says it with status 400
 
@@ -136,6 +139,13 @@ class ServerIdentity:
         """Return a server's own message: one line, shortened, with keys redacted."""
         words = " ".join(Redactor(known_secrets=self._secrets).text(words).split())
         return words if len(words) <= MAX_QUOTED else words[: MAX_QUOTED - 1] + "…"
+
+
+def describe_absence(base_url: str) -> str:
+    """Return what to check if a server with OpenAI's paths has no such model, or nothing at all at its path."""
+    if urlsplit(base_url).path.strip("/"):
+        return "Check the model's name and the base_url."
+    return "Check the model's name and the base_url: it has no path, and most servers want /v1 at its end."
 
 
 def error_from_response(server: ServerIdentity, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
@@ -187,7 +197,7 @@ def broken_reply_error(server: ServerIdentity, why: str) -> ReplyBroken:
 def unreadable_reply_error(server: ServerIdentity, payload: bytes) -> ReplyBroken:
     """Return the error for a reply that isn't what the wire specifies."""
     words = server.quote(payload[: 2 * MAX_QUOTED].decode(errors="replace")) or "nothing"
-    return ReplyBroken(f"The reply of {server.model} at {server.host} can't be read; it sent {words}")
+    return ReplyBroken(f"The reply of {server.model} at {server.host} can't be read; it sent {words}.")
 
 
 def html_page_error(server: ServerIdentity, status: int) -> ModelRefused:
@@ -310,15 +320,26 @@ def _find_retry_after(headers: Mapping[str, str], error: Any) -> float | None:
     milliseconds = _parse_number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    for name in ("retry-after", "x-ratelimit-reset", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"):
-        value = headers.get(name)
-        if value and (seconds := _parse_seconds(value)) is not None:
-            return max(0.0, seconds)
-    return next(_find_delays(error), None)
+    told = [_parse_seconds(headers.get("retry-after", "")), _find_reset(headers), next(_find_delays(error), None)]
+    found = next((seconds for seconds in told if seconds is not None), None)
+    if found is None and (words := _RETRY_WORDS.search(_error_text(error))) is not None:
+        found = _parse_seconds(f"{words[1]}{words[2][:1] if words[2] else ''}")
+    return None if found is None else max(0.0, found)
+
+
+def _find_reset(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until a limit is reset: the longest of those that nothing remains of, if that is said."""
+    found: dict[str, float] = {}
+    for kind in ("", "-requests", "-tokens"):
+        seconds = _parse_seconds(headers.get(f"x-ratelimit-reset{kind}", ""))
+        if seconds is not None:
+            found[kind] = seconds
+    spent = [seconds for kind, seconds in found.items() if headers.get(f"x-ratelimit-remaining{kind}") == "0"]
+    return max(spent or found.values(), default=None)
 
 
 def _find_delays(error: Any) -> Iterator[float]:
-    """Yield the seconds to wait from the details of an error, as Google writes them: `{"retryDelay": "17s"}`."""
+    """Yield the seconds to wait from the details of an error, as Google or OpenRouter writes them: `{"retryDelay": "17s"}`."""
     match error:
         case list():
             for inner in cast("list[Any]", error):
@@ -326,7 +347,11 @@ def _find_delays(error: Any) -> Iterator[float]:
         case {"retryDelay": str(delay)}:
             if (seconds := _parse_seconds(delay)) is not None:
                 yield seconds
-        case {"error": inner} | {"details": inner}:
+        case {"retry_after_seconds": value} | {"retry_after": value} if (seconds := _parse_seconds(str(value))) is not None:
+            yield seconds
+        case {"X-RateLimit-Reset": value} if (seconds := _parse_seconds(str(value))) is not None:
+            yield seconds
+        case {"error": inner} | {"details": inner} | {"metadata": inner} | {"headers": inner}:
             yield from _find_delays(inner)
         case _:
             pass
@@ -335,7 +360,8 @@ def _find_delays(error: Any) -> Iterator[float]:
 def _parse_seconds(value: str) -> float | None:
     number = _parse_number(value)
     if number is not None:
-        return number - time.time() if number > 1e9 else number  # a moment since 1970, or a span
+        number /= 1000 if 1e12 < number < float("inf") else 1  # milliseconds
+        return number - time.time() if 1e9 < number < float("inf") else number  # a moment since 1970, or a span
     span = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:(\d+)ms)?", value.strip())
     if span and span.group():
         hours, minutes, seconds, milliseconds = (_parse_number(part) or 0.0 for part in span.groups())
@@ -344,12 +370,15 @@ def _parse_seconds(value: str) -> float | None:
 
 
 def _seconds_until(date: str) -> float | None:
-    from email.utils import parsedate_to_datetime  # only where a date came: the module is slow to import
+    from datetime import datetime  # only where a date came: the modules are slow to import
+    from email.utils import parsedate_to_datetime
 
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError:
-        return None
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            return read(date).timestamp() - time.time()
+        except ValueError:
+            continue
+    return None
 
 
 def _parse_number(value: str | None) -> float | None:

@@ -3,7 +3,7 @@
 Pure: pieces in, complete payloads out, in time linear in the length of the stream. The wires interpret the payloads.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from struct import Struct, error
 from zlib import crc32
@@ -149,69 +149,72 @@ class AwsEventSplitter:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._needed = 0  # length of the frame that has begun, once its prelude is there
+        self._needed = _PRELUDE.size  # bytes of the buffer before there is more to read
         self._damaged = False
 
     def feed(self, piece: bytes) -> list[bytes]:
         """Return the payloads that this piece completes."""
-        self._buffer += piece
         payloads: list[bytes] = []
-        while not self._damaged:
-            try:
-                frame = self._take_frame()
-                if frame is None:
-                    break
-                payloads.append(_decode_frame(frame))
-            except (ValueError, IndexError, error) as reason:
-                self._damaged = True
-                payloads.append(f"a damaged frame ({reason})".encode())
+        if self._damaged:
+            return payloads
+        buffer = self._buffer
+        if buffer or len(piece) < self._needed:
+            buffer += piece
+            if len(buffer) < self._needed:
+                return payloads
+            piece = bytes(buffer)
+            buffer.clear()
+        place = 0
+        try:
+            while (end := place + _read_length(piece, place)) <= len(piece):
+                payloads.append(_decode_frame(piece, place, end))
+                place = end
+        except (ValueError, IndexError, error) as reason:
+            self._damaged = True
+            payloads.append(f"a damaged frame ({reason})".encode())
+        else:
+            buffer += piece[place:]
+            self._needed = end - place
         return payloads
 
     def close(self) -> list[bytes]:
         """Return nothing: an incomplete frame is no payload, and the reader reports that the end of the stream is missing."""
         return []
 
-    def _take_frame(self) -> bytes | None:
-        buffer = self._buffer
-        if not self._needed and len(buffer) >= _PRELUDE.size:
-            self._needed = _read_length(bytes(buffer[: _PRELUDE.size]))
-        if not self._needed or len(buffer) < self._needed:
-            return None
-        frame = bytes(buffer[: self._needed])
-        del buffer[: self._needed]
-        self._needed = 0
-        if crc32(frame[: -_CHECKSUM.size]) != _CHECKSUM.unpack_from(frame, len(frame) - _CHECKSUM.size)[0]:
-            raise ValueError("wrong checksum")
-        return frame
 
-
-def _read_length(prelude: bytes) -> int:
-    """Return the length of a frame. It has a checksum of its own, so that a damaged length isn't waited for."""
-    total, headers, checksum = _PRELUDE.unpack(prelude)
-    if crc32(prelude[: -_CHECKSUM.size]) != checksum:
+def _read_length(data: bytes, place: int) -> int:
+    """Return the length of a frame, or of its prelude if there is less. Its checksum keeps a wrong length from being awaited."""
+    if len(data) - place < _PRELUDE.size:
+        return _PRELUDE.size
+    total, headers, checksum = _PRELUDE.unpack_from(data, place)
+    if crc32(data[place : place + _PRELUDE.size - _CHECKSUM.size]) != checksum:
         raise ValueError("wrong checksum of its length")
     if not _PRELUDE.size + headers + _CHECKSUM.size <= total <= _LARGEST_FRAME:
         raise ValueError("impossible length")
     return total
 
 
-def _decode_frame(frame: bytes) -> bytes:
-    end = _PRELUDE.size + _PRELUDE.unpack_from(frame)[1]
-    headers = _read_known_headers(frame[_PRELUDE.size : end])
-    payload = frame[end : -_CHECKSUM.size] or b"{}"
-    match headers.get(":message-type"):
-        case "exception":
-            return b'{"error":{"type":%b,"error":%b}}' % (encode(headers.get(":exception-type", "")), payload)
-        case "error":
-            told = {"type": headers.get(":error-code", ""), "message": headers.get(":error-message", "")}
-            return b'{"error":%b}' % encode(told)
-        case _:
-            return b"{%b:%b}" % (encode(headers.get(":event-type", "")), payload)
+def _decode_frame(data: bytes, place: int, end: int) -> bytes:
+    checked = end - _CHECKSUM.size
+    if crc32(data[place:checked]) != _CHECKSUM.unpack_from(data, checked)[0]:
+        raise ValueError("wrong checksum")
+    body = place + _PRELUDE.size + _PRELUDE.unpack_from(data, place)[1]
+    before, after = _frame_of(data[place + _PRELUDE.size : body])
+    return b"%b%b%b" % (before, data[body:checked] or b"{}", after) if after else before
 
 
 @lru_cache(32)  # a stream has a few kinds of events, and each of them always the same headers
-def _read_known_headers(data: bytes) -> Mapping[str, str]:
-    return dict(_read_headers(data))
+def _frame_of(headers: bytes) -> tuple[bytes, bytes]:
+    """Return what stands before and after the payload of a frame with these headers; nothing after it if they are all there is."""
+    fields = dict(_read_headers(headers))
+    match fields.get(":message-type"):
+        case "exception":
+            return b'{"error":{"type":%b,"error":' % encode(fields.get(":exception-type", "")), b"}}"
+        case "error":
+            said = {"type": fields.get(":error-code", ""), "message": fields.get(":error-message", "")}
+            return b'{"error":%b}' % encode(said), b""
+        case _:
+            return b"{%b:" % encode(fields.get(":event-type", "")), b"}"
 
 
 def _read_headers(data: bytes) -> Iterator[tuple[str, str]]:

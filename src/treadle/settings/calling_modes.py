@@ -69,6 +69,12 @@ def _make_fallback(models: "Sequence[str | Model]", dialect: str) -> Model:
     return FallbackModel([partial(enable_tool_calls, model, dialect) for model in models])
 
 
+def check_calling_mode(name: str) -> None:
+    """Raise if there is neither a mode nor a dialect of this name."""
+    if name not in (NATIVE, HELD):
+        dialect_of(name, (NATIVE, HELD))
+
+
 def calls_natively(model: Model) -> bool:
     """Whether a model's calls come from its server rather than from its text, so that a call in its text is a mistake."""
     from treadle.models.fallback import ToolFallbackModel
@@ -95,7 +101,7 @@ def _wrap_model(model: Model, chosen: str, way: CallingMode | None, *, narrowed:
     if chosen == HELD:
         from treadle.models.calling.constrained import ConstrainedModel
 
-        return ConstrainedModel(model, sure=way.sure if way else 0.0)
+        return ConstrainedModel(model, sure=way.sure) if way else ConstrainedModel(model)
     from treadle.models.calling.prompted import PromptedModel
 
     return PromptedModel(model, dialect_of(chosen, (NATIVE, HELD)), heard=None if narrowed else dialect_of("auto"))

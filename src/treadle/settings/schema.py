@@ -36,6 +36,7 @@ class ModelSettings(Struct, frozen=True):
     max_tokens: Count | None = None
     dialect: Text = ""
     code_mode: bool = False
+    grounded: bool | None = None
 
 
 class LimitSettings(Struct, frozen=True):
@@ -382,6 +383,7 @@ KEYS: dict[str, SettingKey] = {
     "model.max_tokens": SettingKey("lower", "a whole number from 1 up"),
     "model.dialect": SettingKey("user", "a text"),
     "model.code_mode": SettingKey("user", "true or false"),
+    "model.grounded": SettingKey("user", "true or false"),
     "limits.rounds": SettingKey("lower", "a whole number from 1 up"),
     "limits.seconds": SettingKey("lower", "a number above 0"),
     "limits.tokens": SettingKey("lower", "a whole number from 1 up"),

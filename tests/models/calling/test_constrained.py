@@ -49,7 +49,7 @@ def test_where_a_tool_fits_it_is_held_to_calls():
 
 
 def test_where_no_tool_fits_it_is_asked_for_an_answer_without_a_word_of_the_tools():
-    model, inner = held(sure(-1), "Paris.")
+    model, inner = held(sure(-2), "Paris.")
     deltas = ask(model, asked(note="Two more rounds."))
     assert text_in(deltas) == "Paris."
     assert inner.requests[1].shape is None
@@ -58,8 +58,10 @@ def test_where_no_tool_fits_it_is_asked_for_an_answer_without_a_word_of_the_tool
 
 
 def test_the_reply_says_how_probable_a_fitting_tool_was_and_whether_one_was_called():
-    model, _ = held(sure(-1), "Paris.")
-    assert ask(model, asked())[-1].decision == ToolDecision(0.2689, called=False)
+    model, _ = held(sure(-2), "Paris.")
+    assert ask(model, asked())[-1].decision == ToolDecision(0.1192, called=False)
+    model, _ = held(sure(-0.5), CALL)  # even odds aren't asked for
+    assert ask(model, asked())[-1].decision == ToolDecision(0.3775, called=True)
     model, _ = held(sure(2), CALL)
     assert ask(model, asked())[-1].decision == ToolDecision(0.8808, called=True)
     model, _ = held(CALL, sure=-inf)

@@ -48,3 +48,27 @@ def test_the_examples_come_first_and_are_always_the_same():
     assert first.history[: first.fixed] == second.history[: second.fixed]
     answers = [message.parts[0].text for message in first.history[: first.fixed] if message.role == "model"]
     assert 0.3 < answers.count("yes") / len(answers) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("message", "penalty"),
+    [
+        ("Thanks, that's all.", 4.0),
+        ("hi there", 4.0),
+        ("Explain what a body mass index is", 2.0),
+        ("How do I write a good bug report?", 2.0),
+        ("How often should one water a fern?", 2.0),
+        ("Why is the sky blue?", 2.0),
+        ("What's a mutex?", 2.0),
+        ("What does LEFT JOIN do?", 2.0),
+        ("write me a short poem about cats", 2.0),
+        ("How do my sales look?", 0.0),
+        ("How often do I have to water the fern?", 0.0),
+        ("Why did run 7 fail?", 0.0),
+        ("What's in the readme?", 0.0),
+        ("history of orders", 0.0),
+        ("Who was at the meeting?", 0.0),
+    ],
+)
+def test_small_talk_and_general_knowledge_lower_the_odds(message, penalty):
+    assert odds("yes", {"yes": 0.0, "no": -1.0}, person_message(message))[0] == pytest.approx(1.0 - penalty)

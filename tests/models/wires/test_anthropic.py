@@ -54,6 +54,24 @@ def test_the_schema_of_an_answer_and_the_effort_are_one_field():
     assert sent(request(options=own, shape=SHAPE), name="claude-opus-5-5")["output_config"] == {"effort": "max", **held}
 
 
+@pytest.mark.parametrize("name", ["claude-opus-5-5", "claude-sonnet-4-5"])
+@pytest.mark.parametrize("choice", ["required", "add"])
+def test_a_call_that_is_required_leaves_no_room_to_think(name, choice):
+    body = sent(request(tools=(ADD,), options=Options(reasoning="high", tool_choice=choice)), name=name)
+    assert (body["tool_choice"]["type"], "thinking" in body) == ("any" if choice == "required" else "tool", False)
+
+
+@pytest.mark.parametrize(("limit", "budget"), [(500, None), (2_046, None), (2_048, 1_024), (4_000, 2_976), (64_000, 16_384)])
+def test_thinking_fits_into_the_limit_or_is_left_out(limit, budget):
+    options = Options(reasoning="medium", max_tokens=limit)
+    body = sent(request(options=options), name="claude-sonnet-4-5")
+    assert body.get("thinking", {}).get("budget_tokens") == budget
+
+
+def test_blank_instructions_are_not_sent():
+    assert "system" not in sent(request(instructions=" \n"))
+
+
 def test_messages_as_this_wire_has_them():
     history = (
         person_message("Add 1 and 2."),

@@ -248,7 +248,7 @@ def test_tools_are_told_with_their_schema():
     assert body["toolConfig"] == {
         "tools": [
             {"toolSpec": {"name": "add", "description": "Add two numbers.", "inputSchema": {"json": ADD.parameters}}},
-            {"toolSpec": {"name": "bare", "description": "bare", "inputSchema": {"json": {"type": "object"}}}},
+            {"toolSpec": {"name": "bare", "description": "bare", "inputSchema": {"json": {"type": "object", "properties": {}}}}},
         ]
     }
 

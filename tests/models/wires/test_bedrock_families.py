@@ -70,6 +70,12 @@ def test_a_budget_without_an_effort_lets_newer_ones_choose_for_themselves():
     assert build_reasoning_fields(find_bedrock_family("openai.gpt-oss-20b-1:0"), told, None) == {}
 
 
+@pytest.mark.parametrize("choice", ["required", "add"])
+def test_newer_ones_do_not_think_before_a_call_that_is_demanded(choice):
+    told = Options(reasoning="high", tool_choice=choice)
+    assert build_reasoning_fields(find_bedrock_family("anthropic.claude-opus-4-8"), told, None) == {}
+
+
 @pytest.mark.parametrize(
     ("options", "limit", "budget"),
     [

@@ -426,10 +426,25 @@ def test_a_signature_of_a_call_is_kept_with_the_call(stream):
 def test_a_signature_of_words_is_kept_after_them(stream):
     with WireServer([reply(think("Hm.", signature="c2ln"), say("Four.", size=99))]) as server:
         deltas = ask(wire.model(server, "google", stream=stream))
-    signed = Opaque("google", '{"text":"","thoughtSignature":"c2ln"}')
+    signed = Opaque("google", '{"thoughtSignature":"c2ln"}')
     assert deltas[:3] == [ThinkingDelta("Hm."), TextDelta("Four."), signed]
     history = Message("model", (Text("Four."), signed))
-    assert sent(request("hi", history))["contents"][1]["parts"] == [{"text": "Four."}, {"text": "", "thoughtSignature": "c2ln"}]
+    assert sent(request("hi", history))["contents"][1]["parts"] == [{"text": "Four.", "thoughtSignature": "c2ln"}]
+    alone = Message("model", (signed, Call("c1", "now", {})))
+    assert sent(request("hi", alone))["contents"][1]["parts"][0] == {"text": "", "thoughtSignature": "c2ln"}
+
+
+def test_a_signature_is_not_put_on_words_that_came_without_it():
+    deltas = heard(
+        chunk({"text": "It is "}), chunk({"text": "four.", "thoughtSignature": "c2ln"}), chunk({"text": "Or"}, finish="STOP")
+    )
+    signed = Opaque("google", '{"text":"","thoughtSignature":"c2ln"}')
+    assert deltas[:4] == [TextDelta("It is "), TextDelta("four."), signed, TextDelta("Or")]
+    history = Message("model", (Text("It is four."), signed))
+    assert sent(request("hi", history))["contents"][1]["parts"] == [
+        {"text": "It is four."},
+        {"text": "", "thoughtSignature": "c2ln"},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -230,3 +230,19 @@ def test_how_likely_the_first_token_was_is_told():
     with WireServer([lines(*said, {"done": True, "done_reason": "stop"})]) as server:
         deltas = ask(wire.model(server, "ollama"))
     assert deltas[-1].chances == {"yes": -0.1, "no": -2.4}
+
+
+@pytest.mark.parametrize(
+    ("name", "effort", "think"),
+    [
+        ("qwen3", None, None),
+        ("qwen3", "none", False),
+        ("qwen3", "high", True),
+        ("gpt-oss:20b", "xhigh", "high"),
+        ("gpt-oss", "none", "low"),
+    ],
+)
+def test_how_much_it_should_think(name, effort, think):
+    with WireServer(["fine"]) as server:
+        ask(wire.model(server, "ollama", name=name), request(options=Options(reasoning=effort)))
+    assert server.requests[0].body.get("think") == think

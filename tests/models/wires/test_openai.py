@@ -238,6 +238,12 @@ def test_the_old_form_of_a_call_is_understood():
     assert deltas[-1].finish == "calls"
 
 
+def test_the_old_form_beside_the_new_one_is_no_second_call():
+    message = {"role": "assistant", "tool_calls": [piece(0, "a", "now", "{}")], "function_call": {"name": "now", "arguments": "{}"}}
+    with WireServer([raw(json.dumps({"choices": [{"message": message}]}).encode(), content_type="application/json")]) as server:
+        assert written(ask(wire.model(server, stream=False))) == [("a", "now", "{}")]
+
+
 def test_nulls_and_empty_choices_are_no_trouble():
     deltas = heard(
         {"choices": []},
@@ -259,7 +265,11 @@ def test_finish_reasons_of_other_servers():
         ("end_turn", "done"),
         ("max_tokens", "length"),
         ("model_length", "length"),
+        ("MAX_TOKENS", "length"),
         ("safety", "filtered"),
+        ("SAFETY", "filtered"),
+        ("RECITATION", "filtered"),
+        ("content_filter: PROHIBITED_CONTENT", "filtered"),
     ):
         assert heard(delta(content="hi"), delta(reason))[-1].finish == finish
 
@@ -269,11 +279,31 @@ def test_a_reply_with_calls_finishes_for_them_whatever_the_server_says():
 
 
 def test_a_model_that_stopped_for_an_error_is_unavailable():
-    for reason in ("error", "insufficient_system_resource"):
+    for reason in (
+        "error",
+        "insufficient_system_resource",
+        "MALFORMED_FUNCTION_CALL",
+        "function_call_filter: MALFORMED_FUNCTION_CALL",
+    ):
         with WireServer([events(delta(content="hi"), delta(reason))]) as server:
             deltas, error = hear(wire.model(server))
         assert text_in(deltas) == "hi"
         assert type(error) is ModelUnavailable
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        {"message": "Encountered a server error.", "type": "server_error", "param": "", "code": ""},
+        {"choices": [{"delta": {"content": ""}, "finish_reason": "error", "error": {"code": 502, "message": "It failed."}}]},
+    ],
+)
+def test_an_error_in_a_stream_may_stand_beside_or_inside_of_choices(failure):
+    with WireServer([events(delta(content="hi"), failure)]) as server:
+        deltas, error = hear(wire.model(server))
+    assert text_in(deltas) == "hi"
+    assert type(error) is ModelUnavailable
+    assert (failure.get("message") or "It failed.") in str(error)
 
 
 def test_a_stream_may_end_with_a_reason_and_no_more():
@@ -286,13 +316,17 @@ def test_a_stream_may_end_without_a_reason_if_it_says_that_it_ended():
     assert deltas[-1].finish == "calls"
 
 
-def test_thinking_goes_by_two_names():
-    assert (
-        thinking_in(
-            heard(delta(reasoning="a"), delta(reasoning_content="b"), delta(reasoning="c", reasoning_content="c"), delta("stop"))
-        )
-        == "abc"
+def test_thinking_goes_by_several_names():
+    said = heard(
+        delta(reasoning="a"),
+        delta(reasoning_content="b"),
+        delta(reasoning="c", reasoning_content="c"),
+        delta(reasoning_text="d"),
+        delta(reasoning_details=[{"type": "reasoning.text", "text": "e"}, {"type": "reasoning.encrypted", "data": "…"}]),
+        delta(reasoning="f", reasoning_details=[{"type": "reasoning.text", "text": "f"}]),
+        delta("stop"),
     )
+    assert thinking_in(said) == "abcdef"
 
 
 def test_content_may_come_in_parts():
@@ -313,6 +347,25 @@ def test_a_refusal_is_what_the_model_says():
 def test_the_last_count_of_tokens_holds():
     counts = [{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": count}} for count in (1, 2)]
     assert heard(delta("stop"), *counts)[-1].usage == Usage(requests=1, input_tokens=5, output_tokens=2)
+
+
+COUNTED = {"prompt_tokens": 10, "completion_tokens": 5}
+
+
+@pytest.mark.parametrize(
+    ("last", "cached", "written_there"),
+    [
+        ({"choices": [], "usage": {**COUNTED, "cached_tokens": 4}}, 4, 0),
+        ({"choices": [], "usage": {**COUNTED, "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 6}}, 4, 0),
+        ({"choices": [], "usage": {**COUNTED, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3}}}, 4, 3),
+        ({"choices": [{"delta": {}, "finish_reason": "stop", "usage": {**COUNTED, "cached_tokens": 4}}]}, 4, 0),
+        ({**delta("stop"), "x_groq": {"id": "req", "usage": COUNTED}}, 0, 0),
+        ({"choices": [], "usage": {"prompt_tokens": 10.0, "completion_tokens": "5"}}, 0, 0),
+    ],
+)
+def test_tokens_are_counted_wherever_a_server_puts_them(last, cached, written_there):
+    usage = Usage(requests=1, input_tokens=10, output_tokens=5, cache_read_tokens=cached, cache_write_tokens=written_there)
+    assert heard(delta(content="hi"), delta("stop"), last)[-1].usage == usage
 
 
 def test_counts_may_be_missing():

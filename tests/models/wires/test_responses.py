@@ -196,7 +196,7 @@ def test_ids_that_this_wire_refuses_are_replaced_and_still_match():
 
 
 @pytest.mark.parametrize(
-    ("name", "plain"), [("functions.add", "functions_add"), ("", "_"), ("x" * 70, "x" * 64), ("a-b_C", "a-b_C")]
+    ("name", "plain"), [("functions.add", "functions_add"), ("", "unknown"), ("x" * 70, "x" * 64), ("a-b_C", "a-b_C")]
 )
 def test_names_that_this_wire_refuses_are_made_plain(name, plain):
     assert items(Message("model", (Call("c1", name, {}),)))[0]["name"] == plain

@@ -93,6 +93,8 @@ def _thinking() -> Iterator[Case]:
     yield from both("openrouter", "hidden-thinking", "opaque parts", [reply(HIDDEN, ask(PARIS)), sunny()], CALLED, tools=TOOLS)
     two = [reply(HIDDEN, ask(PARIS), ask(ROME)), reply("Both 21.")]
     yield from both("openrouter", "hidden-thinking-parallel", "opaque parts", two, Expect("Both 21.", (PARIS, ROME)), tools=TOOLS)
+    on_top = sunny(tokens=used, quirks="cached_on_top")
+    yield from both("kimi", "cached", "usage", [on_top], Expect(SUNNY, tokens=used))
     failed = [Fail("overloaded", 200), sunny()]
     yield from whole("openrouter", "error-as-reply", "errors", failed, Expect(SUNNY), Expect(error="any", answers=1))
 
@@ -105,6 +107,11 @@ def _gemini() -> Iterator[Case]:
     yield from both(at, "signature-parallel", "opaque parts", [parallel, reply("Both 21.")], two, tools=TOOLS)
     rounds = [reply(HIDDEN, ask(PARIS)), reply(Think("", "c2Vjb25k", hidden=True), ask(ROME)), reply("Both 21.")]
     yield from both(at, "signature-in-rounds", "opaque parts", rounds, two, tools=TOOLS)
+
+    own_words = "gemini_finish"
+    yield from both(at, "filtered", "refusals", [reply(finish="filter", quirks=own_words)], Expect(error="filtered"))
+    again = [reply(finish="malformed", quirks=own_words), reply(HIDDEN, ask(PARIS)), sunny()]
+    yield from both(at, "malformed-call", "finish reasons", again, CALLED, tools=TOOLS)
 
 
 def _groq() -> Iterator[Case]:
@@ -138,9 +145,12 @@ def _local() -> Iterator[Case]:
     yield from streamed(at, "index-zero", "odd servers", parallel("whole_calls index_zero"), two, tools=TOOLS)  # gcli2api#406
     yield from streamed(at, "whole-calls", "odd servers", parallel("whole_calls"), two, tools=TOOLS)
     yield from streamed(at, "no-done", "odd servers", parallel("no_done"), two, tools=TOOLS)
+    flat = [reply("It is", failure=Fail("server"), quirks="flat_error"), sunny()]
+    yield from streamed(at, "flat-error-in-stream", "broken streams", flat, Expect(SUNNY))
     yield from both(at, "thinking", "odd servers", [reply(THOUGHT, SUNNY)], Expect(SUNNY))
     day = Expect("Monday.", (("today", {}),))
     yield from both(at, "empty-arguments", "odd servers", [reply(Ask("today", "")), reply("Monday.")], day, tools=("today",))
+    yield from both(at, "null-arguments", "odd servers", [reply(Ask("today", "null")), reply("Monday.")], day, tools=("today",))
     broken = [reply(Ask("weather", '{"city": Paris')), reply(ask(PARIS)), sunny()]
     mended = Expect(SUNNY, (PARIS,), answers=2)
     yield from both(at, "broken-arguments", "odd servers", broken, CALLED, mended, tools=TOOLS)

@@ -84,6 +84,8 @@ def _calling(at: str) -> Iterator[Case]:
     yield from both(at, "no-arguments", "tools", [reply(ask(day)), reply("Monday.")], Expect("Monday.", (day,)), tools=("today",))
     unknown = [reply(Ask("wheather", {"city": "Paris"})), reply(ask(PARIS)), sunny()]
     yield from both(at, "unknown-tool", "tools", unknown, CALLED, tools=tools)
+    odd_name = [reply(Ask("the weather/öl", {"city": "Paris"})), reply(ask(PARIS)), sunny()]
+    yield from both(at, "odd-tool-name", "ids and names", odd_name, CALLED, tools=tools)
     wrong = [reply(Ask("weather", {"town": 5})), reply(ask(PARIS)), sunny()]
     yield from whole(at, "wrong-arguments", "tools", wrong, CALLED, tools=tools)
 

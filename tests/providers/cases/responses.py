@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from providers.case import Case, Expect, Leg
 from providers.cases.build import both, streamed, whole
 from providers.cases.common import CALLED, PARIS, ROME, SUNNY, ask, common, sunny
-from providers.script import Block, Fail, Think, Tokens, reply
+from providers.script import Ask, Block, Fail, Think, Tokens, reply
 
 THOUGHT = Think("The user wants the weather.", "ZW5jcnlwdGVkLTE=")
 HIDDEN = Think("", "ZW5jcnlwdGVkLTI=")
@@ -55,5 +55,7 @@ def _more() -> Iterator[Case]:
     yield from both(at, "cached", "usage", [sunny(tokens=used)], Expect(SUNNY, tokens=counted))
     yield from both(at, "search", "opaque parts", [reply(THOUGHT, SEARCH, SUNNY)], Expect(SUNNY), search=True)
     yield from both(at, "search-and-call", "opaque parts", [reply(SEARCH, ask(PARIS)), sunny()], CALLED, tools=TOOLS, search=True)
+    nothing, day = [reply(Ask("today", "null")), reply("Monday.")], Expect("Monday.", (("today", {}),))
+    yield from both(at, "null-arguments", "tools", nothing, day, tools=("today",))
     limited = [reply("It", failure=Fail("rate_limit")), sunny()]
     yield from streamed(at, "rate-limit-in-stream", "broken streams", limited, Expect(SUNNY))

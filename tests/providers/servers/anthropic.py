@@ -109,6 +109,8 @@ def _rules(body: Any) -> Iterator[Problem]:
             yield Problem(f"tools.0.custom.name: {tool['name']!r} should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
         if tool.keys() & {"input_schema"} and {"oneOf", "allOf", "anyOf"} & tool["input_schema"].keys():
             yield Problem("input_schema does not support oneOf, allOf, or anyOf at the top level")
+        if not all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", key) for key in tool.get("input_schema", {}).get("properties", ())):
+            yield Problem("input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'")
     messages = _merged(body["messages"])
     roles = [role for role, _ in messages if role != "system"]
     if roles[:1] != ["user"]:
@@ -139,6 +141,9 @@ def _message_rules(messages: list[tuple[str, list[Any]]]) -> Iterator[Problem]:
             yield Problem(f"`tool_use` ids must be unique: {call_id}")
         if not re.fullmatch(r"[a-zA-Z0-9_-]+", call_id):
             yield Problem(f"tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$', not {call_id!r}")
+    for name in (block["name"] for _, blocks in messages for block in blocks if block["type"] == "tool_use"):
+        if not re.fullmatch(r"[a-zA-Z0-9_-]{1,200}", name):
+            yield Problem(f"tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{{1,200}}$', not {name!r}")
     asked: list[str] = []
     for role, blocks in messages:
         if not blocks:

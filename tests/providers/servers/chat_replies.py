@@ -95,7 +95,8 @@ class ChatReplies:
         for delta in self._deltas(issued):
             yield chunk(delta)
         if reply.failure is not None:
-            yield _event({**head, **json.loads(self.fail(reply.failure).body)})
+            failure = json.loads(self.fail(reply.failure).body)
+            yield _event(failure["error"] if "flat_error" in reply.quirks else {**head, **failure})
             return
         yield chunk({}, _finish(reply))
         if usage and "no_usage" not in reply.quirks:
@@ -216,9 +217,12 @@ def openai_failure(fail: Fail) -> Response:
 
 
 _FINISH = {"length": "length", "filter": "content_filter", "error": "error"}
+_GEMINI_FINISH = {"filter": "content_filter: PROHIBITED_CONTENT", "malformed": "function_call_filter: MALFORMED_FUNCTION_CALL"}
 
 
 def _finish(reply: Reply) -> str:
+    if "gemini_finish" in reply.quirks and reply.finish in _GEMINI_FINISH:
+        return _GEMINI_FINISH[reply.finish]
     if reply.finish in _FINISH:
         return _FINISH[reply.finish]
     return "tool_calls" if reply.calls and "stop_with_calls" not in reply.quirks else "stop"
@@ -233,6 +237,8 @@ def _usage(reply: Reply) -> dict[str, Any]:
     }
     if "cache_hit_usage" in reply.quirks:  # DeepSeek
         counts |= {"prompt_cache_hit_tokens": used.cached, "prompt_cache_miss_tokens": used.input - used.cached}
+    if "cached_on_top" in reply.quirks:  # Moonshot
+        return {**counts, "cached_tokens": used.cached}
     details = {"completion_tokens_details": {"reasoning_tokens": used.reasoning}}
     return {**counts, "prompt_tokens_details": {"cached_tokens": used.cached}, **details}
 

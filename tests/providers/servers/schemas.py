@@ -38,9 +38,20 @@ def function_rules(function: Any, *, strict: bool) -> Iterator[str]:
     schema = function.get("parameters")
     if schema is not None and schema.get("type") != "object":
         yield f"the schema of {function['name']} must be of type object"
+    if strict and schema is not None:
+        yield from (f"Invalid schema for function '{function['name']}': {line}" for line in _plain_problems(schema))
     if strict and function.get("strict"):
         for line in strict_problems(schema or {}):
             yield f"Invalid schema for function '{function['name']}': {line}"
+
+
+def _plain_problems(schema: Any) -> Iterator[str]:
+    """What OpenAI refuses in any schema of a function: langchain#39271, opencode#35516."""
+    if {"oneOf", "anyOf", "allOf", "enum", "not"} & schema.keys() or "properties" not in schema:
+        yield "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level"
+    for name, inner in schema.get("properties", {}).items():
+        if isinstance(inner, dict) and inner.get("type") == "array" and "items" not in inner:
+            yield f"In context=('properties', '{name}'), array schema missing items"
 
 
 def strict_problems(schema: Any, at: str = "") -> Iterator[str]:

@@ -29,7 +29,8 @@ from treadle.models.calling.grounding import ConversationText
 from treadle.models.calling.prompted import PromptedModel
 from treadle.models.calling.tool_fit import ToolFit, judge_tool_fit
 
-UNGROUNDED_PENALTY = 2.0  # how much surer a model has to be of a call none of whose values were said
+UNGROUNDED_PENALTY = 3.0  # how much surer a model has to be of a call none of whose values were said
+DEFAULT_SURE = -1.0  # below even odds: a small model is too modest where people ask for what is theirs
 _MISSING = "Don't call a tool: ask for what is missing, or answer in plain words."
 _CERTAIN = ToolFit(inf, Usage())
 _ANSWER_NOW = "You know enough now. Answer in plain words."
@@ -41,7 +42,7 @@ class ConstrainedModel:
     `sure` is the minimum log odds that a tool fits. At `-inf` the model isn't asked, and always calls.
     """
 
-    def __init__(self, model: Model, *, sure: float = 0.0) -> None:
+    def __init__(self, model: Model, *, sure: float = DEFAULT_SURE) -> None:
         self.name = model.name
         self.traits = model.traits.through_text()
         self._model = model

@@ -1,9 +1,11 @@
 """Asks a model whether one of the tools fits the request, and how certain it is. Knowing when not to call is the harder half.
 
 The question has examples, near misses among them: without those, a small model says yes to anything. They are always the same
-and come first, so that a server can cache them.
+and come first, so that a server can cache them. Code lowers the odds of what is phrased as a question of general knowledge, or as
+small talk: there a small model says yes too often, and no to people who ask for what is theirs.
 """
 
+import re
 from collections.abc import Sequence
 from math import exp
 
@@ -15,6 +17,20 @@ from treadle.core.seams import Model
 
 CERTAIN_ODDS = 20.0  # where the server doesn't say how likely a word was, the word itself is all there is
 _TOP_LOGPROBS = 20  # words whose probability is asked for, which is as many as servers give
+_GENERAL_PENALTY = 2.0  # log odds, for questions of general knowledge
+_TALK_PENALTY = 4.0  # for small talk
+_TALK = re.compile(
+    r"\s*(?:hi|hello|hey|thanks?|thank you|bye|goodbye|good (?:morning|afternoon|evening|night)|how are you|who are you)\b",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"\s*(?:(?:please\s+)?(?:explain|define|describe the (?:difference|idea))\b"
+    r"|how (?:do|does|did|can|could|should|would|to|come)\b(?! (?:my|our|the|we|you)\b)|how (?:often|much|long|many) should\b"
+    r"|why (?:is|are|do|does)\b(?! (?:my|our)\b)|wh(?:at|o)(?:'s| is| are) an?\b|who (?:invented|discovered)\b"
+    r"|what does \S+(?: \S+)? (?:do|mean)\b|what(?:'s| is) the (?:difference|meaning|best|capital)\b"
+    r"|(?:please\s+)?(?:write|tell)(?: me)? an? (?:\w+ )?(?:poem|story|song|joke|haiku|essay|limerick)\b)",
+    re.IGNORECASE,
+)
 _MAX_EARLIER = 300  # characters of what was said before, so that "and in Paris?" makes sense
 
 
@@ -46,7 +62,7 @@ async def judge_tool_fit(model: Model, request: Request, examples: History | Non
                 ended = delta
             case _:
                 pass
-    return ToolFit(_compute_odds("".join(words), ended.chances), ended.usage)
+    return ToolFit(_compute_odds("".join(words), ended.chances) - _find_penalty(request.history), ended.usage)
 
 
 def _compute_odds(said: str, chances: dict[str, float]) -> float:
@@ -54,6 +70,12 @@ def _compute_odds(said: str, chances: dict[str, float]) -> float:
     if "yes" not in known and "no" not in known:
         return -CERTAIN_ODDS if said.strip().lower().startswith("no") else CERTAIN_ODDS
     return known.get("yes", -CERTAIN_ODDS) - known.get("no", -CERTAIN_ODDS)
+
+
+def _find_penalty(history: Sequence[Message]) -> float:
+    """Return how much less likely a tool fits because of the way in which the last message is phrased."""
+    asked = next((text_of(message.parts) for message in reversed(history) if message.role == "person"), "")
+    return _TALK_PENALTY if _TALK.match(asked) else _GENERAL_PENALTY if _GENERAL.match(asked) else 0.0
 
 
 def _format_question(history: Sequence[Message]) -> str:

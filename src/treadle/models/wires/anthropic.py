@@ -37,11 +37,22 @@ from treadle.models.media import MediaLoader, encode_base64, load_media, narrow_
 from treadle.models.profiles import Profile, profile_of
 from treadle.models.server_errors import ServerIdentity, broken_reply_error, error_from_object, unreadable_reply_error
 from treadle.models.stream_splitters import SseSplitter
+from treadle.models.tool_schemas import to_tool_parameters
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
+from treadle.models.wires.tool_names import (
+    ArgumentNames,
+    clean_tool_name,
+    find_renamed_arguments,
+    rename_properties,
+    restore_arguments,
+)
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 MAX_TOKENS = 8_192  # this wire wants a limit, always; this one where nothing is known of the model
 BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 16_384, "high": 32_768, "xhigh": 65_536}  # tokens to think, by effort
+SMALLEST_BUDGET = 1_024  # less is refused
+_ANSWER_TOKENS = 1_024  # kept for the answer
+_FREE = frozenset((None, "auto", "none"))  # tool choices that leave the model free to think first
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 _VERSION = "2023-06-01"
 _PATH = "/v1/messages"
@@ -107,20 +118,27 @@ class Anthropic:
         self._settings_with_tools = CachedEncoder(partial(self._encode_options, tools=True))
         self._tools = CachedEncoder(_encode_tools)
         self._instructions = CachedEncoder(_encode_instructions)
+        self._renamed: tuple[tuple[ToolSpec, ...], ArgumentNames] = ((), {})
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
         history = request.history.encode("anthropic", lambda message: encode_anthropic_message(message, request.blobs))
-        reading = AnthropicReply(self._server, CallIds(len(request.history)))
+        reading = AnthropicReply(self._server, CallIds(len(request.history)), self._argument_names(request.tools))
         splitter = SseSplitter() if self._stream else None
         body = self._encode_body(request, history)
         return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, progress=request.progress)
+
+    def _argument_names(self, tools: tuple[ToolSpec, ...]) -> ArgumentNames:
+        """Return which arguments go by other names here: a run has the very same tools each round."""
+        if self._renamed[0] is not tools:
+            self._renamed = tools, find_renamed_arguments(tools)
+        return self._renamed[1]
 
     def _encode_body(self, request: Request, history: bytes) -> bytes:
         check_extra(request.options.extra, "messages", *(("system",) if request.instructions else ()))
         settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
         settings += self._encode_output_config(request.options, request.shape)
-        instructions = self._instructions(request.instructions) if request.instructions else b""
+        instructions = self._instructions(request.instructions) if request.instructions.strip() else b""  # blank text is refused
         own = request.options.extra.get("tools")
         tools = _encode_tools(request.tools, own) if own else self._tools(request.tools) if request.tools else b""
         return b'{%b%b%b,"messages":[%b]}' % (settings, instructions, tools, _mark_cached(request, history))
@@ -144,13 +162,17 @@ class Anthropic:
         return encode_fields({**values, **extra, "stream": self._stream})
 
     def _thinking(self, options: Options, limit: int) -> dict[str, Any] | None:
-        """Return the thinking budget, which is part of the token limit; on this wire, asking for none is the same as not asking."""
+        """Return the thinking budget, which is part of the token limit; on this wire, asking for none is the same as not asking.
+
+        A required call and thinking exclude each other, and so do thinking and a limit that leaves no room for it.
+        """
         budget = options.reasoning_budget or BUDGETS.get(options.reasoning or "none")
-        if budget is None or not self._profile.reasons:
+        if budget is None or not self._profile.reasons or options.tool_choice not in _FREE:
             return None
         if not self._profile.samples:  # newer models decide themselves how much they think, and refuse a budget
             return {"type": "adaptive"}
-        return {"type": "enabled", "budget_tokens": max(min(budget, limit - 1_024), 1_024)}
+        budget = min(budget, limit - min(_ANSWER_TOKENS, limit // 2))
+        return {"type": "enabled", "budget_tokens": budget} if budget >= SMALLEST_BUDGET else None
 
     def _encode_output_config(self, options: Options, shape: dict[str, Any] | None) -> bytes:
         """Encode the effort and the answer's schema, one field here, with the comma before it."""
@@ -188,9 +210,15 @@ def _encode_instructions(instructions: str) -> bytes:
 
 def _encode_tools(tools: tuple[ToolSpec, ...], own: Sequence[Any] = ()) -> bytes:
     """Encode the offered functions after the server's `own` tools from the options; the last one is marked for caching."""
-    specs = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
-    specs = [*own, *specs]
+    renamed = find_renamed_arguments(tools)
+    specs = [*own, *[_build_tool(tool, renamed.get(tool.name)) for tool in tools]]
     return b',"tools":%b%b}]' % (encode(specs)[:-2], _CACHE_CONTROL)
+
+
+def _build_tool(tool: ToolSpec, names: Mapping[str, str] | None) -> dict[str, Any]:
+    schema = to_tool_parameters(tool.parameters)
+    schema = rename_properties(schema, names) if names else schema
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
 def _mark_cached(request: Request, history: bytes) -> bytes:
@@ -229,7 +257,7 @@ def _encode_part(part: Part, blobs: MediaLoader | None) -> bytes:
         case Media():
             return _encode_media(part, blobs)
         case Call():
-            named = encode(_clean_id(part.id)), encode(part.name), encode(part.arguments)
+            named = encode(_clean_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
             return b'{"type":"tool_use","id":%b,"name":%b,"input":%b}' % named
         case Result():
             problem = b',"is_error":true' if part.problem else b""
@@ -358,10 +386,11 @@ class _ServerBlock:
 class AnthropicReply:
     """Reads one reply: deltas from the payloads of a stream, or from a complete body."""
 
-    def __init__(self, server: ServerIdentity, ids: CallIds) -> None:
+    def __init__(self, server: ServerIdentity, ids: CallIds, names: ArgumentNames | None = None) -> None:
         self.ended = False
         self._server = server
         self._ids = ids
+        self._names = names or {}
         self._reason: str | None = None
         self._counts: dict[str, int] = {}
         self._called = False
@@ -490,7 +519,7 @@ class AnthropicReply:
         call, self._call = self._call, None
         if call is not None:
             self._called = True
-            yield call.to_call(cut=cut)
+            yield self._restore(call.to_call(cut=cut))
 
     def _block(self, block: _Block, raw: Raw, *, last: bool) -> Iterator[Delta]:
         """Read a block of a complete reply. Arguments are an object even if they were cut off, so the last one isn't trusted."""
@@ -502,13 +531,16 @@ class AnthropicReply:
                 call_id, name = self._ids.unique(block.id), block.name or ""
                 cut = last and self._reason in _CUT
                 yield CallDelta(call_id, name)
-                yield CallDone(Written(call_id, name, encode(block.input or {}).decode(), cut))
+                yield self._restore(CallDone(Written(call_id, name, encode(block.input or {}).decode(), cut)))
             case "redacted_thinking":
                 yield ThinkingDelta("", _REDACTED + (block.data or ""))
             case _:
                 yield from _text_deltas(block.text, block.thinking)
                 if block.signature:
                     yield ThinkingDelta("", block.signature)
+
+    def _restore(self, done: CallDone) -> CallDone:
+        return CallDone(restore_arguments(done.call, self._names)) if self._names else done
 
     def _count(self, usage: _Usage | None) -> None:
         for name in _Usage.__struct_fields__:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from configparser import Error, RawConfigParser
 from datetime import UTC, datetime
 from pathlib import Path
+from time import time
 from typing import Self
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from treadle.core.errors import SettingsError
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _CONTENT_TYPE = "application/json"
+_STAMP = "%Y%m%dT%H%M%SZ"
 
 
 class AwsCredentials(Struct, frozen=True):
@@ -90,7 +92,7 @@ def _read_section(path: Path, section: str) -> Mapping[str, str]:
 class AwsSigner:
     """Signs the POST requests of one host for one service and region. Called for each request, as an endpoint's `authorize`."""
 
-    __slots__ = ("_credentials", "_forms", "_host", "_key", "_region", "_service")
+    __slots__ = ("_credentials", "_forms", "_host", "_key", "_region", "_service", "_stamp")
 
     def __init__(self, credentials: AwsCredentials, *, host: str, region: str, service: str) -> None:
         self._credentials = credentials
@@ -98,15 +100,21 @@ class AwsSigner:
         self._region = region
         self._service = service
         self._key = "", b""  # of a day
+        self._stamp = 0, ""  # of a second
         self._forms: dict[str, _CanonicalForm] = {}  # by target: an endpoint has one or two
 
     async def __call__(self, target: str, body: bytes) -> dict[str, str]:
         """Return the headers that authorize this request now."""
-        return self.sign(target, body, datetime.now(UTC))
+        second = int(time())
+        if self._stamp[0] != second:
+            self._stamp = second, datetime.fromtimestamp(second, UTC).strftime(_STAMP)
+        return self._sign(target, body, self._stamp[1])
 
     def sign(self, target: str, body: bytes, at: datetime) -> dict[str, str]:
         """Return the headers that authorize a request for `target` (its path and query, as they are sent) at this time."""
-        stamp = at.strftime("%Y%m%dT%H%M%SZ")
+        return self._sign(target, body, at.strftime(_STAMP))
+
+    def _sign(self, target: str, body: bytes, stamp: str) -> dict[str, str]:
         form = self._forms.get(target)
         if form is None:
             form = self._forms[target] = _CanonicalForm.of(target, self._host, self._credentials.session_token)

@@ -6,7 +6,7 @@ of models accepts. Signed reasoning is sent back unchanged. The API has no field
 
 import os
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, assert_never
@@ -24,18 +24,20 @@ from treadle.models.http import ModelEndpoint
 from treadle.models.media import MediaLoader, encode_base64, load_media, narrow_modalities
 from treadle.models.server_errors import ServerIdentity
 from treadle.models.stream_splitters import AwsEventSplitter
+from treadle.models.tool_schemas import to_tool_parameters
 from treadle.models.wires.aws_auth import AwsCredentials, AwsSigner, load_aws_credentials, load_aws_region
 from treadle.models.wires.bedrock_families import BedrockFamily, build_reasoning_fields, find_bedrock_family
 from treadle.models.wires.bedrock_reply import WIRE, BedrockReply
 from treadle.models.wires.partial_calls import CallIds
+from treadle.models.wires.tool_names import ArgumentNames, clean_tool_name, find_renamed_arguments, rename_properties
 
 _KEYS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 _TRAITS = Traits()
 MODALITIES = frozenset(("image", "document"))  # results take no recordings
 _CACHE_POINT = b'{"cachePoint":{"type":"default"}}'
-_MAX_ID = 64  # of a call; names of tools have the same limit
-_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # an id or a name that can be sent as it is
+_MAX_ID = 64  # characters of a call's id
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # an id that can be sent as it is
 
 # Fields of the request body. Other fields in `Options.extra` are parameters of the model itself.
 _OWN_FIELDS = "additionalModelRequestFields"
@@ -104,16 +106,23 @@ class Bedrock:
         self._settings_without_calls = CachedEncoder(partial(self._encode_options, forbid=family.forbids_calls))
         self._tools = CachedEncoder(partial(_encode_tools, family))
         self._instructions = CachedEncoder(partial(_encode_instructions, family))
+        self._renamed: tuple[tuple[ToolSpec, ...], ArgumentNames] = ((), {})
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
         history = request.history.encode(self._form, partial(encode_bedrock_message, self._family, blobs=request.blobs))
-        reading = BedrockReply(self._server, CallIds(len(request.history)))
+        reading = BedrockReply(self._server, CallIds(len(request.history)), self._argument_names(request.tools))
         splitter = AwsEventSplitter() if self._stream else None
         body = self._encode_body(request, history)
         return self._endpoint.reply(
             self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path, progress=request.progress
         )
+
+    def _argument_names(self, tools: tuple[ToolSpec, ...]) -> ArgumentNames:
+        """Return which arguments go by other names here: a run has the very same tools each round."""
+        if self._renamed[0] is not tools:
+            self._renamed = tools, find_renamed_arguments(tools)
+        return self._renamed[1]
 
     def _encode_body(self, request: Request, history: bytes) -> bytes:
         options = request.options
@@ -210,17 +219,19 @@ def _encode_instructions(family: BedrockFamily, instructions: str) -> bytes:
 
 
 def _encode_tools(family: BedrockFamily, tools: tuple[ToolSpec, ...]) -> bytes:
-    specs = [b'{"toolSpec":%b}' % encode(_build_spec(tool)) for tool in tools]
+    renamed = find_renamed_arguments(tools)
+    specs = [b'{"toolSpec":%b}' % encode(_build_spec(tool, renamed.get(tool.name))) for tool in tools]
     return b",".join([*specs, _CACHE_POINT] if family.caches_tools else specs)
 
 
-def _build_spec(tool: ToolSpec) -> dict[str, Any]:
+def _build_spec(tool: ToolSpec, names: Mapping[str, str] | None) -> dict[str, Any]:
     """Return the specification of a tool. An empty description is refused, so the name replaces it."""
     description = tool.description.strip() or tool.name
+    schema = to_tool_parameters(tool.parameters)
     return {
-        "name": _clean_name(tool.name),
+        "name": clean_tool_name(tool.name),
         "description": description,
-        "inputSchema": {"json": {"type": "object", **tool.parameters}},
+        "inputSchema": {"json": rename_properties(schema, names) if names else schema},
     }
 
 
@@ -229,13 +240,13 @@ def _encode_choice(family: BedrockFamily, choice: str | None) -> bytes:
     if choice in (None, "auto") or not family.choices:
         return b""
     if choice != "required" and "tool" in family.choices:
-        return b',"toolChoice":{"tool":{"name":%b}}' % encode(_clean_name(choice))
+        return b',"toolChoice":{"tool":{"name":%b}}' % encode(clean_tool_name(choice))
     return b',"toolChoice":{"any":{}}'
 
 
 def _collect_names(history: History) -> list[str]:
     """Return the names of the tools in the history, each once, in order."""
-    names = {_clean_name(part.name): None for message in history for part in message.parts if isinstance(part, Call | Result)}
+    names = {clean_tool_name(part.name): None for message in history for part in message.parts if isinstance(part, Call | Result)}
     return list(names)
 
 
@@ -255,7 +266,7 @@ _BETWEEN = _MODEL + b'{"text":"OK."}]}'  # between results and text, for the sam
 
 def encode_bedrock_message(family: BedrockFamily, message: Message, blobs: MediaLoader | None = None) -> bytes:
     """Encode a message, closed by the mark of its role; empty if it has no blocks."""
-    blocks = b",".join([block for part in message.parts if (block := _encode_part(family, part, blobs))])
+    blocks = b",".join([block for part in _introduce_documents(message) if (block := _encode_part(family, part, blobs))])
     if not blocks:
         return b""
     if message.role == "model":
@@ -263,6 +274,13 @@ def encode_bedrock_message(family: BedrockFamily, message: Message, blobs: Media
     if message.role == "tools" and family.lone_results:
         return _USER + _RESULTS + blocks + _RETURNED
     return _USER + blocks + _SAID
+
+
+def _introduce_documents(message: Message) -> Sequence[Part]:
+    """Return the parts of a message; a document without words is refused, so its label comes before it."""
+    documents = [part for part in message.parts if isinstance(part, Media) and part.kind == "document"]
+    has_words = any(isinstance(part, Text) and part.text.strip() for part in message.parts)
+    return message.parts if has_words or not documents else (Text(documents[0].label), *message.parts)
 
 
 def _join_messages(family: BedrockFamily, history: bytes, note: str) -> bytes:
@@ -314,7 +332,7 @@ def _encode_part(family: BedrockFamily, part: Part, blobs: MediaLoader | None) -
         case Media():
             return encode(_build_media_block(part, blobs))
         case Call():
-            named = encode(_clean_id(part.id)), encode(_clean_name(part.name)), encode(part.arguments)
+            named = encode(_clean_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
             return b'{"toolUse":{"toolUseId":%b,"name":%b,"input":%b}}' % named
         case Result():
             return _encode_result(family, part, blobs)
@@ -336,8 +354,3 @@ def _clean_id(call_id: str) -> str:
         return call_id
     digest = sha256(call_id.encode()).hexdigest()[:16]
     return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', call_id)[: _MAX_ID - len(digest) - 1]}_{digest}"
-
-
-def _clean_name(name: str) -> str:
-    """Return a valid tool name: a model may have called a tool that doesn't exist, by any name."""
-    return name if _PLAIN.fullmatch(name) else re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_MAX_ID] or "unknown"

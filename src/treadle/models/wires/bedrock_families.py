@@ -130,7 +130,7 @@ def build_reasoning_fields(family: BedrockFamily, options: Options, limit: int |
     match family.reasoning:
         case "budget":
             return _build_budget(options, limit)
-        case "adaptive":
+        case "adaptive" if options.tool_choice in _FREE:
             return {"thinking": {"type": "adaptive"}, **({"output_config": {"effort": effort}} if effort else {})}
         case "effort" if effort:
             return {"reasoning_effort": effort}

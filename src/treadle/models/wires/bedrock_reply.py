@@ -13,6 +13,7 @@ from treadle.core.requests import CallDelta, CallDone, Delta, Finish, ReplyEnded
 from treadle.models.encoding import encode, make_decoder
 from treadle.models.server_errors import ServerIdentity, broken_reply_error, error_from_object, unreadable_reply_error
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
+from treadle.models.wires.tool_names import ArgumentNames, restore_arguments
 
 WIRE = "bedrock"
 
@@ -147,9 +148,10 @@ def _to_opaque(reasoning: bytes) -> Opaque:
 class BedrockReply:
     """Reads one reply: deltas from the payloads of a stream, or from a complete body."""
 
-    def __init__(self, server: ServerIdentity, ids: CallIds) -> None:
+    def __init__(self, server: ServerIdentity, ids: CallIds, names: ArgumentNames | None = None) -> None:
         self._server = server
         self._ids = ids
+        self._names = names or {}
         self._reason: str | None = None
         self._counts: _Usage | None = None
         self._called = False
@@ -276,7 +278,10 @@ class BedrockReply:
         call, self._call = self._call, None
         if call is not None:
             self._called = True
-            yield call.to_call(cut=cut)
+            yield self._restore(call.to_call(cut=cut))
+
+    def _restore(self, done: CallDone) -> CallDone:
+        return CallDone(restore_arguments(done.call, self._names)) if self._names else done
 
     def _read_block(self, block: _Block, *, last: bool) -> Iterator[Delta]:
         """Read a block of a complete reply. Arguments are an object even if they were cut off, so the last one isn't trusted."""
@@ -284,7 +289,8 @@ class BedrockReply:
             self._called = True
             call_id, name = self._ids.unique(block.tool_use.tool_use_id), block.tool_use.name or ""
             yield CallDelta(call_id, name)
-            yield CallDone(Written(call_id, name, bytes(block.tool_use.input).decode(), last and self._reason in _FINISH))
+            written = Written(call_id, name, bytes(block.tool_use.input).decode(), last and self._reason in _FINISH)
+            yield self._restore(CallDone(written))
         elif block.text:
             yield TextDelta(block.text)
         elif (content := bytes(block.reasoning_content)) != b"null":

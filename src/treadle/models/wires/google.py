@@ -54,8 +54,10 @@ LONGEST_NAME = 64
 DEFAULT_TRAITS = Traits()
 MODALITIES = frozenset(("image", "audio", "document"))
 
+_SIGNATURE = '{"thoughtSignature":'  # of a text that came with it, in a part of its own
 _OPENING = "[The conversation begins here.]"  # a history must not begin with the model
 _UNFIT = re.compile(r"[^a-zA-Z0-9_.:-]")
+_API_VERSION = re.compile(r"/v1(alpha|beta)?(/openai)?$")  # at the end of a base URL, where other providers have one
 _VERSION = re.compile(r"gemini-(\d+(?:\.\d+)?)")
 
 _BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576}
@@ -91,7 +93,7 @@ class Google:
         self.traits = replace(
             traits, streams=traits.streams and stream, modalities=narrow_modalities(MODALITIES, traits.modalities)
         )
-        base_url, key = base_url.rstrip("/").removesuffix("/v1beta"), api_key.strip()
+        base_url, key = _API_VERSION.sub("", base_url.rstrip("/")), api_key.strip()
         if base_url == GOOGLE_URL and not key and authorize is None:
             raise MissingKey(f"{self.name} needs a key: set {key_variable}. For a server of your own, set base_url.")
         remedy = "is the network up?" if base_url.endswith(".googleapis.com") else "is it running, and is base_url right?"
@@ -268,7 +270,14 @@ def encode_google_message(message: Message, *, call_ids: bool, signs: bool, blob
     `signs` gives the first call of a message a signature if it has none of its own, which Gemini 3 refuses.
     """
     first = next((index for index, part in enumerate(message.parts) if isinstance(part, Call)), -1) if signs else -1
-    encoded = [_encode_part(part, blobs, call_ids=call_ids, signs=index == first) for index, part in enumerate(message.parts)]
+    encoded: list[bytes] = []
+    for index, part in enumerate(message.parts):
+        if isinstance(part, Opaque) and part.wire == WIRE and part.json.startswith(_SIGNATURE):
+            follows = index > 0 and isinstance(message.parts[index - 1], Text) and encoded[-1] != b""
+            text = encoded.pop() if follows else b'{"text":""}'
+            encoded.append(text[:-1] + b"," + part.json.encode()[1:])
+        else:
+            encoded.append(_encode_part(part, blobs, call_ids=call_ids, signs=index == first))
     for result in results_with_media(message):
         encoded += [b'{"text":%b}' % encode(introduce_media(result)), *[_encode_media(media, blobs) for media in result.media]]
     parts = b",".join(filter(None, encoded))
@@ -400,6 +409,7 @@ class GoogleReply:
         self._explanation = ""
         self._counts: _Counts | None = None
         self._called = False
+        self._has_text = False  # and the next text would join it
         self._model: Any = None  # as the server calls it
 
     @property
@@ -474,6 +484,7 @@ class GoogleReply:
     def _part(self, payload: bytes) -> Iterator[Delta]:
         part = _decode_part(payload)
         if part.function_call is not None:
+            self._has_text = False
             yield from self._call(part.function_call, part.thought_signature)
         elif part.text is None and _decode_fields(payload).keys() - _COMMON_FIELDS:
             yield Opaque(WIRE, payload.decode(errors="replace"))
@@ -481,8 +492,8 @@ class GoogleReply:
             if part.text:
                 yield ThinkingDelta(part.text) if part.thought else TextDelta(part.text)
             if part.thought_signature:
-                thought = {"thought": True} if part.thought else {}
-                yield Opaque(WIRE, encode({"text": "", **thought, "thoughtSignature": part.thought_signature}).decode())
+                yield _to_opaque(part, signed_text=bool(part.text) and not part.thought and not self._has_text)
+            self._has_text = bool(part.text or self._has_text) and not (part.thought or part.thought_signature)
 
     def _call(self, call: _FunctionCall, signature: str | None) -> tuple[Delta, Delta]:
         """Return the deltas of a call, which always comes complete."""
@@ -496,3 +507,9 @@ class GoogleReply:
     def _finish(self) -> Finish:
         finish = _FINISH.get(self._reason or "", "done")
         return "calls" if self._called and finish == "done" else finish
+
+
+def _to_opaque(part: _Part, *, signed_text: bool) -> Opaque:
+    """Return the signature of a part: with the text before it if that is all it signs, else in a part without text."""
+    empty: dict[str, Any] = {} if signed_text else {"text": "", **({"thought": True} if part.thought else {})}
+    return Opaque(WIRE, encode({**empty, "thoughtSignature": part.thought_signature}).decode())

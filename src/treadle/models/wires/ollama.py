@@ -5,6 +5,7 @@ is large enough, asks for an error instead of truncation, and checks the token c
 """
 
 import os
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from treadle.core.requests import (
     CallDelta,
     CallDone,
     Delta,
+    Effort,
     Finish,
     Options,
     ReplyEnded,
@@ -52,7 +54,10 @@ def from_name(name: str, **settings: Any) -> "Ollama":
 
 
 def ollama_address(host: str | None = None) -> str:
-    """Return Ollama's URL: `host`, else OLLAMA_HOST, else this machine. Accepts what Ollama accepts: a URL, or parts of one."""
+    """Return Ollama's URL: `host`, else OLLAMA_HOST, else this machine. Accepts what Ollama accepts: a URL, or parts of one.
+
+    Clients of its OpenAI-compatible API have `/v1` at its end.
+    """
     given = (host or os.environ.get("OLLAMA_HOST") or "").strip().rstrip("/")
     try:
         parts = urlsplit(given if "://" in given else f"http://{given}")
@@ -61,7 +66,7 @@ def ollama_address(host: str | None = None) -> str:
         raise SettingsError(f"{given!r} is no address of an Ollama ({error}); write it as host:port.") from error
     name = parts.hostname or "127.0.0.1"
     name = "127.0.0.1" if name == "0.0.0.0" else f"[{name}]" if ":" in name else name  # noqa: S104 - what servers listen on, asked for here
-    return f"{parts.scheme}://{name}{f':{port}' if port else ''}{parts.path}"
+    return f"{parts.scheme}://{name}{f':{port}' if port else ''}{re.sub('/(v1|api)$', '', parts.path)}"
 
 
 class Ollama:
@@ -133,7 +138,8 @@ class Ollama:
 
     def _encode_settings(self, options: Options) -> bytes:
         extra = {name: value for name, value in options.extra.items() if name != "options"}
-        values: dict[str, Any] = {"model": self._model, "truncate": False, "shift": False}
+        think = options.reasoning and _choose_thinking(self._model, options.reasoning)
+        values: dict[str, Any] = {"model": self._model, "think": think, "truncate": False, "shift": False}
         return encode_fields({**values, **extra, "stream": self._stream})
 
 
@@ -142,6 +148,13 @@ class Ollama:
 
 def _extra_options(options: Options) -> dict[str, Any]:
     return options.extra.get("options") or {}
+
+
+def _choose_thinking(model: str, effort: Effort) -> bool | str:
+    """Return whether a model is to think; gpt-oss always does, and takes how much."""
+    if "gpt-oss" in model:
+        return {"none": "low", "minimal": "low", "xhigh": "high"}.get(effort, effort)
+    return effort != "none"
 
 
 def _encode_options(options: Options) -> bytes:

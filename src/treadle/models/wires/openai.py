@@ -46,6 +46,7 @@ from treadle.models.encoding import (
     ends_with_user,
     is_present,
     make_decoder,
+    make_functions,
 )
 from treadle.models.http import ModelEndpoint
 from treadle.models.media import MediaLoader, narrow_modalities
@@ -53,12 +54,19 @@ from treadle.models.profiles import Profile, profile_of
 from treadle.models.providers import Quirks
 from treadle.models.repairs import REASONING, repair_memory
 from treadle.models.schemas import to_strict_schema
-from treadle.models.server_errors import ServerIdentity, broken_reply_error, error_from_object, unreadable_reply_error
+from treadle.models.server_errors import (
+    ServerIdentity,
+    broken_reply_error,
+    describe_absence,
+    error_from_object,
+    unreadable_reply_error,
+)
 from treadle.models.stream_splitters import SseSplitter
 from treadle.models.wires.chat_media import MODALITIES, encode_chat_content, encode_result_media
 from treadle.models.wires.logprobs import TokenLogprob, first_token_logprobs
 from treadle.models.wires.opaque import ReasoningDetails, encode_inner_fields, merge_inner_fields
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
+from treadle.models.wires.tool_names import clean_tool_name
 
 OPENAI_URL = "https://api.openai.com/v1"
 _PATH = "/chat/completions"
@@ -94,7 +102,7 @@ class OpenAI:
             context=context or profile.context,
             streams=stream,
             reasons=profile.reasons,
-            modalities=narrow_modalities(MODALITIES, profile.modalities),
+            modalities=_find_modalities(quirks or Quirks(), profile),
             structured_output=profile.structured or ("without_tools" if quirks is not None and quirks.holds else "no"),
         )
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/")
@@ -155,7 +163,7 @@ class OpenAI:
         own = request.options.extra.get("tools")
         if not own:
             return self._tools(request.tools) if request.tools else b""
-        return b',"tools":%b' % encode([*({"type": "function", "function": tool} for tool in request.tools), *own])
+        return b',"tools":%b' % encode([*make_functions(request.tools), *own])
 
     def _get_encoder(self) -> "ChatEncoder":
         """Return the encoder; once the server has asked for it, one that sends reasoning back."""
@@ -192,9 +200,20 @@ def _tool_choice_field(choice: str | None) -> str | dict[str, Any] | None:
     return {"type": "function", "function": {"name": choice}}
 
 
+def _find_modalities(quirks: Quirks, profile: Profile) -> frozenset[str]:
+    """Return the media to send. A server that takes the addresses of documents reads them itself, for every model."""
+    known = profile.modalities
+    return narrow_modalities(
+        narrow_modalities(MODALITIES, quirks.media), known | {"document"} if known is not None and quirks.plain_media else known
+    )
+
+
 def _make_server(model: str, base_url: str, key: str, key_variable: str) -> ServerIdentity:
     remedy = "is the network up?" if base_url == OPENAI_URL else "is it running, and is base_url right?"
-    return ServerIdentity(model, base_url, key_variable=key_variable, remedy=remedy, secrets=(key,) if key else ())
+    secrets = (key,) if key else ()
+    return ServerIdentity(
+        model, base_url, key_variable=key_variable, remedy=remedy, absent=describe_absence(base_url), secrets=secrets
+    )
 
 
 # What is sent
@@ -244,7 +263,11 @@ class ChatEncoder:
             if before == "tools" and message.role == "person":
                 parts.append(_BETWEEN)
             if message.role == "tools" and ends_with_user(message):
-                parts += [self._encode_results(message), _BETWEEN, encode_result_media(message, blobs)]
+                parts += [
+                    self._encode_results(message),
+                    _BETWEEN,
+                    encode_result_media(message, blobs, plain=self._quirks.plain_media),
+                ]
             else:
                 parts.append(self.message(message, blobs))
             before = message.role
@@ -255,12 +278,16 @@ class ChatEncoder:
         match message.role:
             case "person":
                 has_media = any(isinstance(part, Media) for part in message.parts)
-                content = encode_chat_content(message.parts, blobs) if has_media else encode(text_of(message.parts))
+                content = (
+                    encode_chat_content(message.parts, blobs, plain=self._quirks.plain_media)
+                    if has_media
+                    else encode(text_of(message.parts))
+                )
                 return b'{"role":"user","content":%b}' % content
             case "model":
                 return self._encode_reply(message)
             case "tools":
-                results, media = self._encode_results(message), encode_result_media(message, blobs)
+                results, media = self._encode_results(message), encode_result_media(message, blobs, plain=self._quirks.plain_media)
                 return b"%b,%b" % (results, media) if results and media else results or media
             case _:
                 assert_never(message.role)
@@ -291,7 +318,8 @@ class ChatEncoder:
         return b',"%b":%b' % (self._quirks.reasoning.encode(), encode(thought))
 
     def _call(self, call: Call) -> bytes:
-        function = b'{"name":%b,"arguments":%b}' % (encode(call.name), encode(encode(call.arguments).decode()))
+        named = encode(clean_tool_name(call.name)), encode(encode(call.arguments).decode())
+        function = b'{"name":%b,"arguments":%b}' % named
         own = encode_inner_fields(call.opaque.json) if call.opaque is not None and call.opaque.wire == self._wire else b""
         return b'{"id":%b,"type":"function","function":%b%b}' % (encode(self._call_id(call.id)), function, own)
 
@@ -329,6 +357,7 @@ class _Message(Struct):
     content: str | list[dict[str, Any]] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_text: str | None = None
     refusal: str | None = None
     tool_calls: list[_CallPiece] | None = None
     function_call: _Function | None = None
@@ -340,21 +369,30 @@ class _Logprobs(Struct):
     content: list[TokenLogprob] | None = None
 
 
-class _Choice(Struct):
-    delta: _Message | None = None
-    message: _Message | None = None
-    finish_reason: str | None = None
-    logprobs: _Logprobs | None = None
-
-
 class _Details(Struct):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 class _Usage(Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
+    cached_tokens: int | None = None  # Moonshot
+    prompt_cache_hit_tokens: int | None = None  # DeepSeek
+
+
+class _Groq(Struct):
+    usage: _Usage | None = None
+
+
+class _Choice(Struct):
+    delta: _Message | None = None
+    message: _Message | None = None
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+    usage: _Usage | None = None  # Moonshot
+    error: Any = None  # OpenRouter
 
 
 class PromptProgress(Struct):
@@ -376,20 +414,28 @@ class _Chunk(Struct):
     object: str | None = None
     message: Any = None
     code: Any = None
+    type: Any = None
     model: Any = None
+    x_groq: _Groq | None = None
     prompt_progress: PromptProgress | None = None
 
 
 _decode = make_decoder(_Chunk)
 
+# By the reason in lower case; some servers hand on what the model behind them said, such as `content_filter: SAFETY`.
 _FINISH: dict[str, Finish] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
     "content_filter": "filtered",
     "safety": "filtered",
+    "recitation": "filtered",
+    "blocklist": "filtered",
+    "prohibited_content": "filtered",
+    "spii": "filtered",
+    "refusal": "filtered",
 }
-_FAILED = frozenset(("error", "insufficient_system_resource"))
+_FAILED = frozenset(("error", "insufficient_system_resource", "function_call_filter", "malformed_function_call"))
 _NO_FUNCTION = _Function()
 
 
@@ -431,7 +477,8 @@ class ChatReply:
             requests=1,
             input_tokens=counts.prompt_tokens or 0,
             output_tokens=counts.completion_tokens or 0,
-            cache_read_tokens=(details and details.cached_tokens) or 0,
+            cache_read_tokens=(details and details.cached_tokens) or counts.cached_tokens or counts.prompt_cache_hit_tokens or 0,
+            cache_write_tokens=(details and details.cache_write_tokens) or 0,
         )
 
     def read(self, payloads: Iterable[bytes]) -> Iterator[Delta]:
@@ -457,6 +504,8 @@ class ChatReply:
         if message is None:
             return self._last_deltas()
         calls, message.tool_calls = message.tool_calls or (), None
+        if calls:
+            message.function_call = None  # the same call in an older form
         deltas = self._heard(chunk)
         if self._details is not None:
             deltas += self._details.take()
@@ -483,8 +532,9 @@ class ChatReply:
             chunk = _decode(payload)
         except (DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise unreadable_reply_error(self._server, payload) from error
-        if chunk.error is not None or chunk.object == "error":
-            raise error_from_object(self._server, chunk.error or {"message": chunk.message, "code": chunk.code})
+        if chunk.error is not None or chunk.object == "error" or (chunk.choices is None and chunk.message is not None):
+            flat = {"message": chunk.message, "code": chunk.code, "type": chunk.type}
+            raise error_from_object(self._server, chunk.error or flat)
         return chunk
 
     def _heard(self, chunk: _Chunk) -> list[Delta]:
@@ -492,10 +542,12 @@ class ChatReply:
         self._model = chunk.model or self._model
         if chunk.prompt_progress is not None and self._report is not None:
             self._report(chunk.prompt_progress.to_progress())
-        if chunk.usage is not None:
-            self._counts = chunk.usage
+        self._counts = chunk.usage or (chunk.x_groq and chunk.x_groq.usage) or self._counts
         if chunk.choices:
             choice = chunk.choices[0]
+            self._counts = choice.usage or self._counts
+            if choice.error is not None:
+                raise error_from_object(self._server, choice.error)
             said = choice.delta or choice.message
             if choice.logprobs is not None and not self._chances:
                 self._chances = first_token_logprobs(choice.logprobs.content)
@@ -508,12 +560,13 @@ class ChatReply:
         return deltas
 
     def _said(self, said: _Message, deltas: list[Delta]) -> None:
-        thought = said.reasoning_content or said.reasoning
-        if thought:
-            deltas.append(ThinkingDelta(thought))
+        thought = said.reasoning_content or said.reasoning or said.reasoning_text
         if said.reasoning_details:
+            thought = thought or "".join([str(detail.get("text") or "") for detail in said.reasoning_details])
             self._details = self._details or ReasoningDetails(self._wire)
             self._details.add(said.reasoning_details)
+        if thought:
+            deltas.append(ThinkingDelta(thought))
         if is_present(said.extra_content):
             deltas.append(_extra_content(self._wire, said.extra_content))
         content = said.content or said.refusal
@@ -576,9 +629,10 @@ class ChatReply:
         return call.to_call(cut=cut)
 
     def _stop(self, reason: str) -> None:
-        if reason in _FAILED:
+        word = reason.partition(":")[0].lower()
+        if word in _FAILED:
             raise error_from_object(self._server, {"code": 503, "message": f"the model stopped with {reason!r}"})
-        self._reason = reason
+        self._reason = word
 
     def _finish(self) -> Finish:
         finish = _FINISH.get(self._reason or "", "done")
@@ -596,7 +650,7 @@ def _text_only_chunk(chunk: _Chunk) -> str | None:
         return None
     if choice.logprobs is not None or said.reasoning_details is not None or is_present(said.extra_content):
         return None
-    plain = said.reasoning_content is None and said.reasoning is None and said.refusal is None
+    plain = said.reasoning_content is None and said.reasoning is None and said.reasoning_text is None and said.refusal is None
     return said.content if plain and isinstance(said.content, str) else None
 
 

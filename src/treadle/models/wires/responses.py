@@ -24,14 +24,22 @@ from treadle.models.encoding import check_extra, encode, encode_fields, make_dec
 from treadle.models.http import ModelEndpoint
 from treadle.models.media import MediaLoader, load_media, media_as_text, narrow_modalities, to_data_url
 from treadle.models.schemas import to_strict_schema
-from treadle.models.server_errors import ServerIdentity, broken_reply_error, error_from_object, unreadable_reply_error
+from treadle.models.server_errors import (
+    ServerIdentity,
+    broken_reply_error,
+    describe_absence,
+    error_from_object,
+    unreadable_reply_error,
+)
 from treadle.models.stream_splitters import SseSplitter
+from treadle.models.tool_schemas import to_tool_fields
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
+from treadle.models.wires.tool_names import clean_tool_name
 
 WIRE = "responses"
 MODALITIES = frozenset(("image", "document"))  # messages have no form for recordings
 MIN_OUTPUT_TOKENS = 16  # the API refuses a lower max_output_tokens
-MAX_NAME = 64  # characters of a call's id, and of a tool's name
+MAX_ID = 64  # characters of a call's id
 _PATH = "/responses"
 _ENCRYPTED = "reasoning.encrypted_content"
 _NAMED_CHOICES = frozenset(("auto", "required", "none"))
@@ -73,6 +81,7 @@ class Responses:
             base_url.rstrip("/"),
             key_variable=key_variable,
             remedy="is the network up, and is base_url right?",
+            absent=describe_absence(base_url),
             secrets=(key,) if key else (),
         )
         authorization = {"authorization": f"Bearer {key}"} if key else {}
@@ -151,9 +160,7 @@ def _merge_extra(values: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any
 
 
 def _make_tool(tool: ToolSpec) -> dict[str, Any]:
-    """Return a tool for this wire. The API refuses parameters that don't state their properties."""
-    parameters: dict[str, Any] = {"type": "object", "properties": {}, **tool.parameters}
-    return {"type": "function", "name": tool.name, "description": tool.description, "parameters": parameters, "strict": False}
+    return {"type": "function", **to_tool_fields(tool), "strict": False}
 
 
 def _make_tool_choice(choice: str | None, tools: tuple[ToolSpec, ...]) -> str | dict[str, str] | None:
@@ -301,21 +308,16 @@ class _ReplyItems:
 
 
 def _encode_call(call: Call) -> bytes:
-    named = encode(_convert_call_id(call.id)), encode(_convert_tool_name(call.name)), encode(encode(call.arguments).decode())
+    named = encode(_convert_call_id(call.id)), encode(clean_tool_name(call.name)), encode(encode(call.arguments).decode())
     return b'{"type":"function_call","call_id":%b,"name":%b,"arguments":%b}' % named
 
 
-_PLAIN = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
+_PLAIN = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_ID}}}")
 
 
 def _convert_call_id(call_id: str) -> str:
     """Return an id that this wire accepts. Others are replaced by their hash, so that two different ones never become the same."""
     return call_id if _PLAIN.fullmatch(call_id) else f"call_{sha256(call_id.encode(errors='replace')).hexdigest()[:40]}"
-
-
-def _convert_tool_name(name: str) -> str:
-    """Return a name that this wire accepts; models that call a tool which doesn't exist write all kinds of names."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:MAX_NAME] or "_"
 
 
 # What comes back
