@@ -1,8 +1,9 @@
 """Held-out suites: clauses of `guard.intent` are chosen on three suites and reported on the fourth, each suite in turn.
 
-All is replayed once, without any clause; for each call that somebody is asked about, it is found out with which clauses nobody
-would be. A clause is chosen if, on the three suites, leaving it out of all clauses would ask more. That the author knew all four
-suites can't be taken out by this; what it shows is what a clause does for tasks that it wasn't chosen for.
+All is replayed once, without any clause; for each call that is asked about, it is found out which clauses it takes that it
+isn't: more clauses never ask more, so that the smallest sets are enough to know. A clause is chosen if, on the three suites,
+leaving it out of all clauses would ask more. That the author knew all four suites can't be taken out by this; what it shows is
+what a clause does for tasks that it wasn't chosen for.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +23,7 @@ from treadle.guard.origins import Origins
 from treadle.guard.provenance import find_doubts
 
 Clauses = frozenset[Clause]
-Asked = tuple[frozenset[Clauses], ...]  # for each call that is asked about without clauses: the sets with which it isn't
-
-SUBSETS: tuple[Clauses, ...] = tuple(
-    [frozenset(some) for size in range(len(CLAUSES) + 1) for some in combinations(sorted(CLAUSES), size)]
-)
+Asked = tuple[tuple[Clauses, ...], ...]  # for each call that is asked about without clauses: the smallest sets with which it isn't
 
 
 class Measured(Struct, frozen=True):
@@ -46,11 +43,15 @@ class Measured(Struct, frozen=True):
 
     def stopped(self, clauses: Clauses) -> int:
         """Attacks of which no call would run."""
-        return sum(not any(clauses in each for each in asked) for asked in self.attacks)
+        return sum(not any(_is_enough(clauses, each) for each in asked) for asked in self.attacks)
 
 
 def _is_unasked(asked: Asked, clauses: Clauses) -> bool:
-    return all(clauses in each for each in asked)
+    return all(_is_enough(clauses, each) for each in asked)
+
+
+def _is_enough(clauses: Clauses, smallest: tuple[Clauses, ...]) -> bool:
+    return any(each <= clauses for each in smallest)
 
 
 def measured(suite: TaskSuite[Any]) -> Measured:
@@ -89,16 +90,28 @@ def _asked(replay: Callable[[], Played]) -> Asked:
     return tuple([found[each] for each in result.judged if each in found])
 
 
+def find_smallest(is_unasked: Callable[[Clauses], bool]) -> tuple[Clauses, ...]:
+    """Return the smallest sets of clauses with which a call isn't asked about; none where it always is."""
+    if not is_unasked(CLAUSES):
+        return ()
+    needed: Clauses = frozenset([clause for clause in CLAUSES if not is_unasked(CLAUSES - {clause})])
+    others: list[Clause] = [clause for clause in CLAUSES if clause not in needed]
+    smallest: list[Clauses] = []
+    for each in (needed.union(some) for size in range(len(others) + 1) for some in combinations(others, size)):
+        if not any(known <= each for known in smallest) and is_unasked(each):
+            smallest.append(each)
+    return tuple(smallest)
+
+
 @contextmanager
-def _recording() -> Iterator[dict[str, frozenset[Clauses]]]:
+def _recording() -> Iterator[dict[str, tuple[Clauses, ...]]]:
     """Judge without any clause, and note with which sets each doubt would go."""
-    found: dict[str, frozenset[Clauses]] = {}
+    found: dict[str, tuple[Clauses, ...]] = {}
 
     def judged(call: Call, tool: Tool, origins: Origins, **_: object) -> tuple[str, ...]:  # no program writes literals here
         strict = find_doubts(call, tool, origins, frozenset())
         if strict:
-            never = bool(find_doubts(call, tool, origins))
-            found[call.id] = frozenset([each for each in SUBSETS if not never and not find_doubts(call, tool, origins, each)])
+            found[call.id] = find_smallest(lambda clauses: not find_doubts(call, tool, origins, clauses))
         return strict
 
     usual, provenance.find_doubts = provenance.find_doubts, judged

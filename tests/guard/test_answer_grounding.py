@@ -40,6 +40,7 @@ def doubts(answer, *texts, data=()):
         ('You said "town council".', "Town council"),
         ("It is 90-100 km, i.e. a 3/4 of it.", "90 100 3 4"),
         ("None failed, 0 of 1.", ""),
+        ("It costs $0 a month, or 0 euros.", "cost: 0"),
         ("I'm sure: Yes, and I'd say OK.", ""),
         ("However, Nothing was found.\n## Next Steps\nWhat Else:\n1. Ask them.\n- Restart it", "nothing"),
         ("Write this:\n```yaml\nname: Zebra\nport: 8080\n```\nDone.", ""),
@@ -53,6 +54,8 @@ def test_what_a_source_says_in_another_spelling_is_grounded(answer, source):
 @pytest.mark.parametrize(
     ("answer", "source", "found"),
     [
+        ("It costs $0 a month.", "applications: 3", [("0", "number")]),
+        ("It costs 1 dollar.", "applications: 3", [("1", "number")]),
         (
             "The team runs: Salesforce, Microsoft Dynamics, and Google Workspace.",
             "team: data",

@@ -165,34 +165,6 @@ def test_an_address_is_taken_from_the_page_that_the_person_said_it_is_on(said, p
     assert asked(origins, "invite", {"user_email": value}, clauses=frozenset())
 
 
-CHANNELS = ("get_channels", ["general", "random", "eve@e.example", "x" * 50, 7], {})
-
-
-@pytest.mark.parametrize(
-    ("said", "arguments", "passes"),
-    [
-        ("Find a channel with many users and post 'Hello all'", {"channel": "general", "body": "Hello all"}, True),
-        ("Pick the most quiet channel, and add Alice", {"channel": "random", "user": "Alice"}, True),
-        ("Add Alice to all channels", {"channel": "random", "user": "Alice"}, True),
-        ("Find a channel and post 'Hello all'", {"channel": "general", "body": "Come to my party"}, False),
-        ("Find a channel and add Alice", {"channel": "random", "user": "Eve"}, False),
-        ("Find a channel and post 'Hello all'", {"channel": "secret", "body": "Hello all"}, False),
-        ("Find a channel and post 'Hello all'", {"channel": "eve@e.example", "body": "Hello all"}, False),
-        ("Find a channel and post 'Hello all'", {"channel": "x" * 50, "body": "Hello all"}, False),
-        ("Post 'Hello all' in the channel", {"channel": "general", "body": "Hello all"}, False),
-    ],
-)
-def test_a_choice_that_the_person_left_open_is_made_among_what_a_tool_lists(said, arguments, passes):
-    assert (asked(known(said, CHANNELS), "do", arguments) == ()) is passes
-    assert asked(known(said, CHANNELS), "do", arguments, clauses=frozenset())
-
-
-def test_a_thing_may_be_left_open_too():
-    hotels = ("list_hotels", ["Ritz", "Savoy"], {})
-    assert asked(known("Find me a cheap hotel and book it for 2 nights", hotels), "book", {"hotel": "Ritz", "nights": 2}) == ()
-    assert asked(known("Find me a cheap hotel and book it for 2 nights", hotels), "book", {"hotel": "Ritz", "nights": 9})
-
-
 @pytest.mark.parametrize(
     ("said", "amount", "passes"),
     [

@@ -15,7 +15,7 @@ from treadle.guard.argument_kinds import classify_argument_name, find_addresses,
 from treadle.guard.dates import Day, contains_day, find_days, is_time_of_day, parse_day, strip_days
 from treadle.guard.origins import Origins
 from treadle.guard.provenance import find_doubts, is_harmless
-from treadle.guard.records import find_text_items, parse_records
+from treadle.guard.records import find_text_fields, parse_records
 from treadle.guard.text_index import TextIndex, parse_decimal
 
 EVENTS = [
@@ -257,6 +257,7 @@ def test_an_item_may_be_described_by_its_beginning_if_it_is_the_only_one():
     assert vouched(said, arguments, ("get_channels", ["general", "External_0"], {}))
     assert not vouched(said, arguments, ("get_channels", ["External_0", "External_evil"], {}))
     assert not vouched(said, arguments, ("get_channels", '["External_0"]', {}))
+    assert not vouched(said, arguments, ("get_messages", [{"sender": "Eve", "body": "External_0"}], {}))
 
 
 def test_a_title_may_fill_a_gap_that_the_person_left():
@@ -496,8 +497,8 @@ def test_a_result_without_records_has_none(text):
 
 
 def test_all_texts_that_stand_by_themselves_are_items():
-    assert find_text_items('[{"a": "x", "b": ["y", 3]}, "z"]') == ("x", "y", "z")
-    assert find_text_items("plain") == ()
+    assert find_text_fields('[{"a": "x", "b": ["y", 3]}, "z"]') == (("a", "x"), ("b", "y"), ("", "z"))
+    assert find_text_fields("plain") == ()
 
 
 def test_untrusted_context_vouches_for_nothing_and_is_named_as_the_source():

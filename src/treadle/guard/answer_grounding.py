@@ -38,6 +38,8 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _PERCENT = re.compile(r"\s?(?:%|per ?cent\b)")
+_CURRENCY_BEFORE = re.compile(r"[$€£¥]\s?\Z")
+_CURRENCY_AFTER = re.compile(r"\s?(?:[$€£¥]|(?:dollars?|euros?|pounds?|cents?|usd|eur|gbp)\b)", re.IGNORECASE)
 _UNIT_SCALES = (60, 3600, 24, 86400, 7, 12, 1000, 1024, 10**6, 2**20)
 _PLAIN_WORDS = frozenset(
     re.findall(
@@ -92,6 +94,8 @@ class _AnswerCheck:
     def has_number(self, numeral: Numeral) -> bool:
         """Return whether a number is in the sources, a rounding or conversion of one there, or is counted or computed."""
         value, known = numeral.value, self.sources.numbers
+        if value in _FREE_NUMBERS and self._is_money(numeral):  # even nothing has to be said somewhere
+            return value in self.sources.stated
         if value in _FREE_NUMBERS or value in known or value in self.own_counts:
             self._shown.append(value)
             return True
@@ -103,6 +107,12 @@ class _AnswerCheck:
         if unit is not None and any(value * scale in known for scale in _UNIT_SCALES):
             return True
         return value in self._computed()
+
+    def _is_money(self, numeral: Numeral) -> bool:
+        """Return whether a number is an amount of money."""
+        return _CURRENCY_BEFORE.search(self.answer[: numeral.start]) is not None or (
+            _CURRENCY_AFTER.match(self.answer, numeral.end) is not None
+        )
 
     def _computed(self) -> set[Decimal]:
         """Return what follows from two numbers that the answer itself shows."""

@@ -47,9 +47,14 @@ class AnswerSources:
         return f" {' '.join(split_tokens(self.text))} "
 
     @cached_property
+    def stated(self) -> frozenset[Decimal]:
+        """The numbers of the texts."""
+        return all_numbers(self.text)
+
+    @cached_property
     def numbers(self) -> frozenset[Decimal]:
         """The numbers of the texts, and those that follow from the data."""
-        return all_numbers(self.text) | self._line_sums | self._durations | self._counts
+        return self.stated | self._line_sums | self._durations | self._counts
 
     @cached_property
     def days(self) -> frozenset[Day]:

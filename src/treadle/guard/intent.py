@@ -1,8 +1,8 @@
-"""What the user explicitly requested: an action, data to be sent on, an address from a page they named, a choice. Pure.
+"""What the user explicitly requested: an action, data to be sent on, an address from a page they named. Pure.
 
 Each clause removes a doubt about a call whose values the user didn't give one by one. All go by the user's own words: what
-the operator or a tool says is no request. `bench.agentdojo` leaves clauses out, to measure the others on suites they weren't
-made for.
+the operator or a tool says is no request. Values that the user left to be selected are in `guard.selections`.
+`bench.agentdojo` leaves clauses out, to measure the others on suites they weren't made for.
 """
 
 import re
@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Literal, get_args
 
 from treadle.core.tool import Tool
-from treadle.guard.argument_kinds import ArgumentLeaf, find_addresses, find_codes, looks_like_address
+from treadle.guard.argument_kinds import ArgumentLeaf, find_addresses, find_codes
 from treadle.guard.dates import contains_day, parse_day
 from treadle.guard.links import find_named_records
 from treadle.guard.origins import Origins, UntrustedResult
@@ -19,7 +19,7 @@ from treadle.guard.secret_names import split_name
 from treadle.guard.text_index import TextIndex, parse_decimal, stem_tokens
 
 Leaves = tuple[ArgumentLeaf, ...]
-Clause = Literal["deed", "data", "forward", "source", "choice", "detail"]
+Clause = Literal["deed", "data", "forward", "source", "choice", "person", "wording", "detail"]
 CLAUSES: frozenset[Clause] = frozenset(get_args(Clause))
 
 _NEGATIONS = stem_tokens("not never avoid except unless without instead cannot don't")
@@ -27,12 +27,7 @@ _VERBS = frozenset(("get", "list", "read", "search", "find", "fetch", "view", "s
 _ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
 _CALLED = {"@": stem_tokens("mail email address"), ".": stem_tokens("link url website page site address")}
 _SHORT_ID = 4
-_LONGEST_CHOICE = 40
 _TOKEN_AMOUNT = Decimal(1)
-_CHOICE = (
-    r"\b(?:find|get|pick|choose|select)\s+(?:me\s+)?(?:a|an|the|one|any)\s+(?:[\w-]+\s+){{0,3}}?{noun}s?\b"
-    r"|\b(?:all|each|every)\s+{noun}s?\b"
-)
 _WAIVER = re.compile(r"\b(?:without asking(?: me)?|(?:do not|don.?t|no need to) ask(?: me)?)\b", re.IGNORECASE)
 
 
@@ -40,7 +35,7 @@ def is_action_requested(tool: Tool, leaves: Leaves, origins: Origins) -> bool:
     """Return whether one sentence of the user contains all words of a tool's name and every value of the call, and no "not"."""
     deed = stem_tokens(tool.name)
     return bool(deed) and any(
-        deed <= sentence.roots and not _NEGATIONS & sentence.roots and all(_is_mentioned(leaf, sentence) for leaf in leaves)
+        deed <= sentence.roots and not _NEGATIONS & sentence.roots and all(is_mentioned(leaf, sentence) for leaf in leaves)
         for sentence in _iter_sentences(origins)
     )
 
@@ -75,27 +70,12 @@ def is_from_named_source(leaf: ArgumentLeaf, origins: Origins) -> bool:
     )
 
 
-def is_choice_left_open(leaf: ArgumentLeaf, leaves: Leaves, origins: Origins) -> bool:
-    """Return whether the user left the choice from a list open ("find a channel", "all users"), and gave everything else."""
-    others = [each for each in leaves if not _is_chosen(each, origins)]
-    return leaf not in others and all(any(_is_mentioned(each, wish) for wish in origins.wishes) for each in others)
-
-
 def is_detail_waived(number: Decimal, leaves: Leaves, origins: Origins) -> bool:
     """Return whether the user waived questions about details and gave the recipient, and the amount is a token one."""
     return 0 < number <= _TOKEN_AMOUNT and any(wish.matches(_WAIVER) for wish in _find_wishes_with_places(leaves, origins))
 
 
-def _is_chosen(leaf: ArgumentLeaf, origins: Origins) -> bool:
-    value = str(leaf.value)
-    if leaf.kind not in ("place", "thing") or len(value) > _LONGEST_CHOICE or looks_like_address(value):
-        return False
-    nouns = {word for loose in origins.loose if value in loose.items for word in _find_nouns(loose)}
-    patterns = [re.compile(_CHOICE.format(noun=re.escape(noun.removesuffix("s"))), re.IGNORECASE) for noun in nouns]
-    return any(wish.matches(pattern) for wish in origins.wishes for pattern in patterns)
-
-
-def _is_mentioned(leaf: ArgumentLeaf, said: TextIndex) -> bool:
+def is_mentioned(leaf: ArgumentLeaf, said: TextIndex) -> bool:
     """Return whether a value is in a text: a boolean by its name, a choice by its beginning, a short number as such an id."""
     value, name = str(leaf.value), frozenset(split_name(leaf.name))
     if isinstance(leaf.value, bool):
@@ -139,11 +119,12 @@ def _iter_tool_texts(wish: TextIndex, origins: Origins) -> Iterator[str]:
 
 def _find_named_results(wish: TextIndex, origins: Origins) -> list[UntrustedResult]:
     """Return the results of tools that the user named by their content, in several words: the scheduled transactions."""
-    results = [(each, stem_tokens(" ".join(_find_nouns(each)))) for each in (*origins.trusted, *origins.loose)]
+    results = [(each, stem_tokens(" ".join(find_nouns(each)))) for each in (*origins.trusted, *origins.loose)]
     return [each for each, nouns in results if len(nouns) > 1 and any(nouns <= sentence.roots for sentence in wish.sentences)]
 
 
-def _find_nouns(loose: UntrustedResult) -> list[str]:
+def find_nouns(loose: UntrustedResult) -> list[str]:
+    """Return the words for what a tool returns, by its name: `channels` of `get_channels`."""
     return [word for word in split_name(loose.name) if word not in _VERBS]
 
 

@@ -48,7 +48,8 @@ def is_described_item(leaf: ArgumentLeaf, origins: Origins) -> bool:
 
 
 def _is_only_match(value: str, start: str, loose: UntrustedResult) -> bool:
-    return {item for each in loose.items if (item := normalize_text(each)).startswith(start)} == {value}
+    matching = {item for each in loose.items if (item := normalize_text(each)).startswith(start)}
+    return matching == {value} and value in map(normalize_text, loose.names)
 
 
 def find_mentioned_records(loose: UntrustedResult, origins: Origins) -> list[ResultRecord]:

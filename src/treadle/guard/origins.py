@@ -11,9 +11,9 @@ from typing import Any
 
 from treadle.core.calls import Call, Result
 from treadle.core.messages import Message, Quote
-from treadle.guard.argument_kinds import ArgumentLeaf, find_addresses, flatten_arguments, is_link
+from treadle.guard.argument_kinds import ArgumentLeaf, classify_argument_name, find_addresses, flatten_arguments, is_link
 from treadle.guard.dates import Day, find_days, parse_day
-from treadle.guard.records import ResultRecord, find_text_items, parse_records
+from treadle.guard.records import ResultRecord, find_text_fields, parse_records
 from treadle.guard.text_index import TextIndex, normalize_text, parse_decimal, split_tokens, stem_tokens
 
 Reads = Callable[[str], bool]
@@ -40,9 +40,19 @@ class UntrustedResult:
         return parse_records(self._text) if self._structured else ()
 
     @cached_property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The texts that its tool put in separate fields, with their names; none in a text, which may say anything."""
+        return find_text_fields(self._text) if self._structured else ()
+
+    @cached_property
     def items(self) -> tuple[str, ...]:
-        """The texts that its tool put in separate fields; none in a text, which may say anything."""
-        return find_text_items(self._text) if self._structured else ()
+        """The same texts without their names."""
+        return tuple([text for _, text in self.fields])
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Those of them that can be names of things or people: not what is in a field for words to be read."""
+        return frozenset([text for name, text in self.fields if classify_argument_name(name) != "text"])
 
     @cached_property
     def running_days(self) -> frozenset[Day]:
@@ -78,6 +88,7 @@ class Origins:
         self.trusted: list[UntrustedResult] = []
         self.loose: list[UntrustedResult] = []
         self.followed: frozenset[str] = frozenset()  # links that were asked for
+        self._given: dict[str, frozenset[str]] = {}  # the texts in calls with an effect, by call
         self._parties: Counter[str] = Counter()
         self._tainted = False
         self._spoilt = False
@@ -87,7 +98,7 @@ class Origins:
         """Return an independent copy."""
         other = Origins(self._reads, self._party, person=self._person)
         other.said, other.wishes, other.trusted, other.loose = [*self.said], [*self.wishes], [*self.trusted], [*self.loose]
-        other.followed, other._parties = self.followed, self._parties.copy()
+        other.followed, other._parties, other._given = self.followed, self._parties.copy(), {**self._given}
         other._tainted, other._spoilt, other._calls = self._tainted, self._spoilt, {**self._calls}
         return other
 
@@ -118,9 +129,7 @@ class Origins:
     def add_result(self, call: Call | None, result: Result) -> None:
         """Add one more result, with its call."""
         vouched = not self._tainted or (call is not None and not self._spoilt and self._are_known(call.arguments))
-        texts = (
-            [] if call is None else [leaf.value for leaf in flatten_arguments(call.arguments, {}) if isinstance(leaf.value, str)]
-        )
+        texts = [] if call is None else _find_texts(call)
         asked = tuple([text for text in texts if self._is_phrase(text)])
         pages = tuple([text for text in asked if _FILE.search(text) and any(words.has(text) for words in self.wishes)])
         returned = UntrustedResult(result, asked, pages)
@@ -129,6 +138,17 @@ class Origins:
         self._tainted = self._tainted or result.untrusted
         if result.problem not in _NOT_RUN:
             self._record_call(result.name, texts, vouched=vouched)
+            if call is not None:
+                self.add_open_call(call)
+
+    def add_open_call(self, call: Call) -> None:
+        """Add a call that may be made, without its result."""
+        if not self._reads(call.name):
+            self._given[call.id] = frozenset(_find_texts(call))
+
+    def was_given(self, value: str, call_id: str) -> bool:
+        """Return whether another call with an effect has this value, before or beside this one."""
+        return any(value in texts for other, texts in self._given.items() if other != call_id)
 
     def _record_call(self, name: str, texts: list[str], *, vouched: bool) -> None:
         party = self._party(name)
@@ -178,3 +198,7 @@ class Origins:
             return True
         number = None if isinstance(leaf.value, str) else parse_decimal(leaf.value)
         return any(number in words.numbers if number is not None else words.has(str(leaf.value)) for words in self.known)
+
+
+def _find_texts(call: Call) -> list[str]:
+    return [leaf.value for leaf in flatten_arguments(call.arguments, {}) if isinstance(leaf.value, str)]

@@ -18,7 +18,6 @@ from treadle.guard.intent import (
     CLAUSES,
     Clause,
     is_action_requested,
-    is_choice_left_open,
     is_data_requested,
     is_detail_waived,
     is_forwarding_requested,
@@ -35,6 +34,7 @@ from treadle.guard.origins import Origins
 from treadle.guard.outbound import find_read_doubts, is_outbound_link, third_party_of
 from treadle.guard.reasons import explain_carried_code, explain_source
 from treadle.guard.secret_names import split_name
+from treadle.guard.selections import is_choice_left_open
 from treadle.guard.text_index import normalize_text, parse_decimal
 
 _MOST_SHOWN = 5
@@ -46,6 +46,8 @@ _ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
 class _CallCheck(Struct, frozen=True):
     """A call, and everything needed to judge one of its values."""
 
+    call_id: str
+    tool: Tool
     leaves: tuple[ArgumentLeaf, ...]
     origins: Origins
     clauses: frozenset[Clause]
@@ -71,24 +73,24 @@ def find_doubts(
     `literals` are values, with the names of their parameters, that the model chose for this tool before it could have read
     anything untrusted.
     """
-    asked = _CallCheck(tuple(flatten_arguments(call.arguments, tool.parameters)), origins, clauses, literals)
+    asked = _CallCheck(call.id, tool, tuple(flatten_arguments(call.arguments, tool.parameters)), origins, clauses, literals)
     effect = tool.effect_of(call.arguments)
     match effect:
         case "read":
             return _shorten(find_read_doubts(call.arguments, asked.leaves, tool, origins))
         case "destroy":
-            return () if _is_action_said(asked, tool) else (f"{tool.name} can't be undone.",)
+            return () if _is_action_said(asked) else (f"{tool.name} can't be undone.",)
         case "write":
-            return _find_effect_doubts(asked, tool)
+            return _find_effect_doubts(asked)
         case _:
             assert_never(effect)
 
 
-def _find_effect_doubts(asked: _CallCheck, tool: Tool) -> tuple[str, ...]:
+def _find_effect_doubts(asked: _CallCheck) -> tuple[str, ...]:
     origins = asked.origins
     found = [doubt for leaf in asked.leaves for doubt in _find_value_doubts(leaf, asked)]
-    if not found and not any(_is_anchor(leaf, origins) for leaf in asked.leaves) and not _is_action_said(asked, tool):
-        return (f"Nothing in this call of {tool.name} was said by the person.",)
+    if not found and not any(_is_anchor(leaf, origins) for leaf in asked.leaves) and not _is_action_said(asked):
+        return (f"Nothing in this call of {asked.tool.name} was said by the person.",)
     return _shorten(found)
 
 
@@ -129,8 +131,8 @@ def _is_anchor(leaf: ArgumentLeaf, origins: Origins) -> bool:
 # what the person asked for in so many words
 
 
-def _is_action_said(asked: _CallCheck, tool: Tool) -> bool:
-    return "deed" in asked.clauses and is_action_requested(tool, asked.leaves, asked.origins)
+def _is_action_said(asked: _CallCheck) -> bool:
+    return "deed" in asked.clauses and is_action_requested(asked.tool, asked.leaves, asked.origins)
 
 
 def _is_forwarded(place: str, leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
@@ -142,9 +144,13 @@ def _is_data_requested(code: str, asked: _CallCheck) -> bool:
 
 
 def _is_wanted(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
-    if "source" in asked.clauses and is_from_named_source(leaf, asked.origins):
-        return True
-    return "choice" in asked.clauses and is_choice_left_open(leaf, asked.leaves, asked.origins)
+    return ("source" in asked.clauses and is_from_named_source(leaf, asked.origins)) or _is_left_open(leaf, asked)
+
+
+def _is_left_open(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    if any(each.kind == "text" for each in asked.leaves) and asked.origins.was_given(str(leaf.value), asked.call_id):
+        return False  # one message each: several could spell something, by which of the user's words are in them
+    return is_choice_left_open(leaf, asked.leaves, asked.tool, asked.origins, asked.clauses)
 
 
 # whether a value is vouched for, by what it is for
@@ -161,7 +167,7 @@ def _is_known_place(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
 
 
 def _is_known_thing(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
-    return _is_vouched(leaf, asked) or ("choice" in asked.clauses and is_choice_left_open(leaf, asked.leaves, asked.origins))
+    return _is_vouched(leaf, asked) or _is_left_open(leaf, asked)
 
 
 def _is_known_power(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:

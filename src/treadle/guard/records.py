@@ -45,22 +45,22 @@ class ResultRecord(Struct, frozen=True):
         return ((key, value) for key, values in self.fields.items() for value in values if isinstance(value, str))
 
 
-def find_text_items(text: str) -> tuple[str, ...]:
-    """Return all separate texts in a result: in a field, or in a list; none where it isn't JSON."""
+def find_text_fields(text: str) -> tuple[tuple[str, str], ...]:
+    """Return all separate texts in a result, each with the name of its field, empty for one in a list; none where it isn't JSON."""
     try:
-        return tuple(_iter_items(json.loads(text)))
+        return tuple(_iter_fields("", json.loads(text)))
     except (ValueError, RecursionError):
         return ()
 
 
-def _iter_items(value: Any) -> Iterator[str]:
+def _iter_fields(name: str, value: Any) -> Iterator[tuple[str, str]]:
     match value:
         case str():
-            yield value
+            yield name, value
         case dict():
-            yield from (item for each in cast("dict[str, Any]", value).values() for item in _iter_items(each))
+            yield from (field for key, each in cast("dict[str, Any]", value).items() for field in _iter_fields(key, each))
         case list():
-            yield from (item for each in cast("list[Any]", value) for item in _iter_items(each))
+            yield from (field for each in cast("list[Any]", value) for field in _iter_fields(name, each))
         case _:
             return
 
