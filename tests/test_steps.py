@@ -53,9 +53,9 @@ def test_nothing_happens_between_two_steps_and_leaving_stops_the_run():
         agent = Agent(model, tools=[look])
         SEEN.clear()
         async with agent.iter("Go.", run_id="r", journal=journal) as steps:
-            with pytest.raises(RuntimeError, match="isn't over"):
-                _ = steps.result
             async for step in steps:
+                with pytest.raises(RuntimeError, match="isn't over"):
+                    _ = steps.result
                 if isinstance(step, RequestStep) and step.round == 1:
                     assert (model.requests, SEEN) == ([], [])
                 if isinstance(step, CallsStep):

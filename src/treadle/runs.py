@@ -6,12 +6,13 @@ Only continuing a run (`Agent.run`, `Agent.resume`) needs its model and tools.
 import builtins
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from treadle.core.calls import Call, Delivery, Settling
 from treadle.core.entries import Said, Steered
 from treadle.core.errors import ApprovalError, RunNotFound, RunTaken, SettingsError
 from treadle.core.grants import Grant, Scope
+from treadle.core.states import RUN_STATUSES, parse_state_name
 from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Answer, Approval, Services
 from treadle.engine.tree import RunTree, fork_run, journal_of, load_run_tree
@@ -38,6 +39,8 @@ class Runs:
         else:
             from treadle.home import open_home  # the stores are slow to import
 
+            if kept is not None and not hasattr(kept, "services"):
+                raise SettingsError(f"Runs takes a home, such as Runs(open_home(folder)), or its services, not {kept!r}.")
             self._home = open_home() if kept is None else kept
             self._services = self._home.services()
         self._redactor = redactor
@@ -207,6 +210,7 @@ class Runs:
         """
         from treadle.stores.feedback import DatabaseFeedback, Feedback, clean_comment
 
+        _check_rating(rating)
         self._check_exists(run_id)
         entries = await journal_of(self._services).read(run_id)
         count = sum([isinstance(entry, Said | Steered) for entry in entries])
@@ -279,6 +283,17 @@ class Runs:
         from treadle.stores.journal import DatabaseJournal, JournalQuery
 
         journal = journal_of(self._services)
+        status = parse_state_name(status, RUN_STATUSES)
+        if status and status not in RUN_STATUSES:
+            raise SettingsError(f"No run has the status {status!r}; there are {', '.join(RUN_STATUSES)}.")
+        _check_rating(rating)
         if not isinstance(journal, DatabaseJournal):
             raise SettingsError("This journal can't list its runs; those of a home can.")
         return await journal.list_runs(JournalQuery(search, status, agent, None, limit, rating=rating or ""))
+
+
+def _check_rating(rating: object) -> None:
+    from treadle.stores.feedback import Rating  # few programs need it
+
+    if rating is not None and rating not in get_args(Rating):
+        raise SettingsError(f"A rating is {' or '.join(get_args(Rating))}, or None, not {rating!r}.")

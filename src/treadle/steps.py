@@ -45,13 +45,13 @@ class CallsStep(Struct, frozen=True):
     usage: Usage
 
 
-class EndStep(Struct, frozen=True):
+class EndStep(Struct, Generic[OutputT], frozen=True):
     """The turn is over; `result` is what `run` returns."""
 
-    result: RunResult[Any]
+    result: RunResult[OutputT]
 
 
-RunStep = RequestStep | CallsStep | EndStep
+RunStep = RequestStep | CallsStep | EndStep[OutputT]
 
 
 class RunSteps(Generic[OutputT]):
@@ -71,7 +71,7 @@ class RunSteps(Generic[OutputT]):
         self._steer = steer
         self._task: asyncio.Task[RunResult[OutputT]] | None = None
         self._run_id = ""
-        self._steps: asyncio.Queue[RequestStep | CallsStep | EndStep | None] = asyncio.Queue()  # None: the task is done
+        self._steps: asyncio.Queue[RunStep[OutputT] | None] = asyncio.Queue()  # None: the task is done
         self._go_on = asyncio.Event()
         self._entries = 0  # that there were at the last pause
         self._told: set[str] = set()  # calls that a step was about
@@ -84,7 +84,9 @@ class RunSteps(Generic[OutputT]):
     @property
     def result(self) -> RunResult[OutputT]:
         """How the turn ended. Raises what the run raised."""
-        if self._task is None or not self._task.done():
+        if self._task is None:
+            raise RuntimeError("The run hasn't begun: iterate over its steps, with `async for step in steps`.")
+        if not self._task.done():
             raise RuntimeError("The run isn't over: iterate to its end, or leave the `async with` block.")
         return self._task.result()
 
@@ -106,7 +108,7 @@ class RunSteps(Generic[OutputT]):
     def __aiter__(self) -> "RunSteps[OutputT]":
         return self
 
-    async def __anext__(self) -> RunStep:
+    async def __anext__(self) -> RunStep[OutputT]:
         if self._ended:
             raise StopAsyncIteration
         if self._task is None:
@@ -141,7 +143,7 @@ class RunSteps(Generic[OutputT]):
         text = "".join([text_of(entry.parts) for entry in new if isinstance(entry, Replied)])
         return CallsStep(run_id, text, tuple(calls), usage)
 
-    async def _end(self, task: "asyncio.Task[RunResult[OutputT]]") -> RunStep:
+    async def _end(self, task: "asyncio.Task[RunResult[OutputT]]") -> RunStep[OutputT]:
         """Return the calls since the last pause and leave the end for later; or the end, if there were none."""
         result = await task  # raises what `run` raised
         end, calls = EndStep(result), self._calls_since(result.run_id, result.entries, result.usage)

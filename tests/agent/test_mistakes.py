@@ -25,6 +25,7 @@ from treadle import (
 from treadle.core.errors import BadPrompt, BadTool, RunNotFound, SettingsError, TreadleError, UnknownModel
 from treadle.core.requests import Traits
 from treadle.testing import Scripted, calls
+from treadle.toolsets import prefixed, renamed
 
 
 def look(at: int) -> int:
@@ -157,7 +158,7 @@ WRONG_AGENTS: list[tuple[dict[str, Any], type[TreadleError], str]] = [
     ({"compaction": Compaction(at=90)}, SettingsError, f"{COMPACTION} Compaction(at=90, "),
     ({"discovery": 5}, SettingsError, "`discovery` takes Discovery, such as Discovery(above=20), not 5."),
     ({"discovery": Discovery(always="look")}, SettingsError, "Discovery.always can't be 'look': Expected `array`, got `str`."),
-    ({"dialect": "hermess"}, SettingsError, "There is no dialect 'hermess'. There are: native, held, "),
+    ({"dialect": "hermess"}, SettingsError, "There is no dialect 'hermess'. Did you mean hermes"),
     ({"dialect": 5}, SettingsError, "`dialect` takes the name of a dialect, as text, not 5."),
     ({"redactor": "secret"}, SettingsError, "`redactor` takes a Redactor, not 'secret'."),
     ({"raise_tool_errors": "yes"}, SettingsError, "`raise_tool_errors` takes True or False, not 'yes'."),
@@ -251,6 +252,25 @@ def test_two_toolsets_with_one_name_say_which():
 def test_a_tool_cannot_have_the_name_of_the_one_that_gives_the_answer():
     with pytest.raises(BadTool, match="give_answer is the tool that gives the answer; give your own tool another name"):
         Agent(Scripted("never"), tools=[tool(look, name="give_answer")], output_type=int).run_sync("Go.")
+
+
+@pytest.mark.parametrize("change", [lambda tools: prefixed(tools, "my shop"), lambda tools: renamed(tools, {"look": "look up"})])
+def test_a_toolset_cannot_give_a_tool_a_name_that_servers_reject(change):
+    with pytest.raises(BadTool, match=r"can't be the name of a tool: .*put `renamed` around the toolset functions"):
+        Agent(Scripted("never"), toolsets=[change(FunctionToolset([look]))]).run_sync("Go.")
+
+
+def test_an_agent_of_any_name_can_be_a_tool_and_be_handed_off_to():
+    model = Scripted("Fine.")
+    clerk = Agent(Scripted("never"), name="Clerk (night shift)")
+    Agent(model, tools=[clerk.as_tool()], handoffs=[clerk]).run_sync("Go.")
+    assert {spec.name for spec in model.requests[0].tools} == {"Clerk_night_shift_", "transfer_to_Clerk_night_shift_"}
+
+
+@pytest.mark.parametrize("make", [Agent.as_tool, Agent.as_handoff])
+def test_an_agent_is_no_tool_of_a_name_that_servers_reject(make):
+    with pytest.raises(BadTool, match="'ask clerk' can't be the name of a tool"):
+        make(Agent(Scripted("never")), "ask clerk")
 
 
 def test_a_function_of_instructions_has_to_return_text():

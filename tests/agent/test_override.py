@@ -7,6 +7,7 @@ from contextvars import copy_context
 import pytest
 
 from treadle import Agent, Limits, Options, RunContext, ask, tool
+from treadle.core.errors import MissingKey, SettingsError
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
 from treadle.testing import Scripted
@@ -105,5 +106,27 @@ def test_a_run_that_waits_is_answered_and_resumed_inside():
 
 
 def test_only_arguments_of_an_agent_can_be_overridden():
-    with pytest.raises(TypeError, match="modle"):
+    with pytest.raises(SettingsError, match=r"`override` takes model, tools, .*deps, not 'modle'"):
         Agent(Scripted("a")).override(modle=Scripted("b"))
+
+
+def test_an_agent_without_its_key_can_be_created_and_overridden_and_raises_when_it_runs(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    agent = Agent("openai:gpt-5-mini", output_type=int)
+    with agent.override(model=Scripted(calls(("give_answer", {"value": 3})))):
+        assert agent.run_sync("Go.").output == 3
+    with pytest.raises(MissingKey, match="openai:gpt-5-mini needs a key: set OPENAI_API_KEY"):
+        agent.run_sync("Go.")
+    outer = Agent(Scripted(calls(("clerk", {"prompt": "Go."})), "Sorry."), tools=[agent.as_tool("clerk")]).run_sync("Go.")
+    assert outer.calls[0].problem == "raised"
+    assert Agent("openai:gpt-5-mini").run_sync("Go.", model=Scripted("Hello.")).output == "Hello."
+
+
+def test_a_key_that_is_set_after_the_agent_was_created_is_found(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    agent = Agent("openai:gpt-5-mini", limits=Limits(tries=1))
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    result = agent.run_sync("Go.")
+    assert (result.stopped, "127.0.0.1:9 does not answer" in result.reason) == ("failed", True)

@@ -53,3 +53,18 @@ def test_a_tool_of_ones_own_by_that_name_wins():
     model = Scripted(calls(("find_tools", {})), "ok")
     result = Agent(model, toolsets=[FunctionToolset([own])]).run_sync("Go.")
     assert result.calls[0].result.content == "find_tools"
+
+
+def test_a_tool_of_ones_own_by_the_name_of_one_hides_no_other_and_is_offered_once():
+    model = Scripted("ok")
+    many = [made("find_tools", "My own."), *[made(f"tool_{number}", "One of many.") for number in range(60)]]
+    Agent(model, toolsets=[FunctionToolset(many)]).run_sync("Go.")
+    assert len(model.requests[0].tools) == 61
+
+    model = Scripted(calls(("huge", {})), "ok")
+    huge = tool(lambda: "y" * 50_000, name="huge", effect="read")
+    Agent(model, toolsets=[FunctionToolset([made("read_result", "My own."), huge])]).run_sync("Go.")
+    assert sorted(spec.name for spec in model.requests[1].tools) == ["huge", "read_result"]
+    (shortened,) = model.requests[1].history[-1].parts
+    assert "it is not kept" in shortened.content
+    assert "read_result(" not in shortened.content

@@ -17,7 +17,9 @@ class BadAdapter:
     async def run(self, task):
         tools = {function.__name__: function for function in task.tools}
         messages = [{"role": "system", "content": task.instructions}, {"role": "user", "content": task.prompt}]
-        offered = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in tools]
+        offered = [
+            {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}} for name in tools
+        ]
         while True:
             message = _reply(task, {"model": task.model, "messages": messages, "tools": offered})
             if not message.get("tool_calls"):

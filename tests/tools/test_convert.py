@@ -7,17 +7,19 @@ import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict, cast
 
+import annotated_types
 import msgspec
 import pydantic
+import pydantic.dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import TypeAliasType
 
 from treadle.core.context import RunContext
-from treadle.core.errors import ToolProblem
+from treadle.core.errors import BadArguments, BadTool, ToolProblem
 from treadle.tools.convert import make_binder
 from treadle.tools.schema import make_reader, read_signature, type_schema
 from treadle.tools.text import to_json_value
@@ -201,11 +203,116 @@ def test_a_class_that_fails_in_its_own_way_is_a_problem_too():
             return {"type": "object"}
 
         @staticmethod
-        def model_validate(value: Any) -> Any:
+        def model_validate_json(value: bytes) -> Any:
             raise OSError("no disk")
 
     with pytest.raises(ToolProblem, match=r"expected what Odd allows \(no disk\)"):
         make_reader(Odd)({})
+
+
+def no_bad(text: str) -> str:
+    if text == "bad":
+        raise ValueError("no bad text")
+    return text
+
+
+class Account(pydantic.BaseModel, strict=True):
+    opened: datetime.date
+
+
+@pydantic.dataclasses.dataclass
+class Share:
+    percent: Annotated[int, pydantic.Field(le=100, description="of the whole")]
+
+    @pydantic.field_validator("percent")
+    @classmethod
+    def is_even(cls, percent: int) -> int:
+        if percent % 2:
+            raise ValueError("an even number, please")
+        return percent
+
+
+class Celsius:
+    def __init__(self, degrees: float) -> None:
+        self.degrees = degrees
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(cls, core_schema.float_schema(ge=-273))
+
+
+class Label(TypedDict):
+    text: Annotated[str, pydantic.AfterValidator(no_bad)]
+
+
+CHECKED_BY_PYDANTIC: list[tuple[Any, Any, Any]] = [
+    (Annotated[str, pydantic.AfterValidator(str.upper)], "a", "A"),
+    (Annotated[int, pydantic.BeforeValidator(lambda value: value + 1)], 1, 2),
+    (Annotated[str, pydantic.StringConstraints(to_lower=True, strip_whitespace=True)], " Ab ", "ab"),
+    (Annotated[str, pydantic.Field(description="a name"), pydantic.AfterValidator(str.upper)] | None, None, None),
+    (list[Annotated[str, pydantic.AfterValidator(str.upper)]], ["a"], ["A"]),
+    (pydantic.Base64Bytes, "aGk=", b"hi"),
+    (pydantic.AwareDatetime, "2030-01-31T00:00:00Z", datetime.datetime(2030, 1, 31, tzinfo=datetime.UTC)),
+    (pydantic.HttpUrl, "https://a.example", pydantic.HttpUrl("https://a.example")),
+    (pydantic.SecretStr, "s", pydantic.SecretStr("s")),
+    (Account, {"opened": "2030-01-31"}, Account(opened=DAY)),
+    (Share, {"percent": 4}, Share(4)),
+]
+
+
+@pytest.mark.parametrize(("annotation", "json", "wanted"), CHECKED_BY_PYDANTIC)
+def test_what_pydantic_does_beside_a_schema_is_done(annotation: Any, json: Any, wanted: Any):
+    assert make_reader(annotation)(json) == wanted
+
+
+@pytest.mark.parametrize(
+    ("annotation", "json", "words"),
+    [
+        (
+            Annotated[str, pydantic.AfterValidator(no_bad)],
+            "bad",
+            "expected what str allows (Value error, no bad text)",
+        ),
+        (
+            list[Annotated[str, pydantic.AfterValidator(no_bad)]],
+            ["a", "bad"],
+            "- [1]: expected what str allows",
+        ),
+        (Label, {"text": "bad"}, "- text: expected what str allows (Value error, no bad text)"),
+        (Annotated[str, annotated_types.Predicate(str.isalpha)], "5", "expected what str allows"),
+        (pydantic.StrictInt, 5.0, "expected what int allows"),
+        (pydantic.UUID1, str(uuid.UUID(int=5, version=4)), "expected what UUID allows (UUID version 1 expected)"),
+        (pydantic.AwareDatetime, "2030-01-31T00:00:00", "expected what AwareDatetime allows (Input should have timezone info)"),
+        (Share, {"percent": 3}, "- percent: expected what Share allows (Value error, an even number, please); got 3"),
+        (Celsius, -300, "expected what Celsius allows"),
+    ],
+)
+def test_what_pydantic_rejects_beside_a_schema_is_a_problem(annotation: Any, json: Any, words: str):
+    with pytest.raises(BadArguments) as caught:
+        make_reader(annotation)(json)
+    assert words in str(caught.value)
+
+
+def test_what_pydantic_checks_is_part_of_the_schema():
+    assert type_schema(Share)["properties"] == {"percent": {"type": "integer", "maximum": 100, "description": "of the whole"}}
+    assert type_schema(Celsius) == {"type": "number", "minimum": -273}
+    assert type_schema(Annotated[str, pydantic.AfterValidator(no_bad), "a label"]) == {"type": "string", "description": "a label"}
+
+
+def test_an_optional_parameter_keeps_the_validator_of_its_value():
+    def name(text: Annotated[str, pydantic.AfterValidator(str.upper)] = cast("Any", None)) -> None: ...
+
+    signature = read_signature(name)
+    assert signature.parameters["properties"]["text"]["anyOf"] == [{"type": "string"}, {"type": "null"}]
+    bind = make_binder(signature)
+    assert (bind({"text": "a"}, None), bind({"text": None}, None)) == (((), {"text": "A"}), ((), {"text": None}))
+
+
+def test_a_type_that_pydantic_can_not_validate_is_refused():
+    with pytest.raises(BadTool, match="pydantic can't validate Order"):
+        type_schema(Annotated[Order, pydantic.AfterValidator(str)])
 
 
 def test_a_value_nested_too_deeply_to_be_made_is_a_problem():

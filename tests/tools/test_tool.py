@@ -12,7 +12,7 @@ import pytest
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.tool import RetryPolicy
-from treadle.tools.tool import FunctionTool, as_tool, tool
+from treadle.tools.tool import FunctionTool, as_tool, check_tool_name, to_tool_name, tool
 
 
 @tool
@@ -238,6 +238,14 @@ def test_a_lambda_needs_a_name():
 def test_a_name_no_model_may_use_is_refused_in_a_sentence(name: str):
     with pytest.raises(BadTool, match=r"can't be the name of a tool: use 1 to 64 letters, digits, `_` and `-` only\.$"):
         as_tool(tool(add.function, name=name))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Clerk (night shift)", "Clerk_night_shift_"), ("Zürich", "Z_rich"), ("x" * 70, "x" * 64), ("a-b_2", "a-b_2")],
+)
+def test_a_text_becomes_a_name_that_models_may_use(text: str, name: str):
+    assert to_tool_name(text) == check_tool_name(to_tool_name(text)) == name
 
 
 def test_a_functions_own_name_that_no_model_may_use_comes_with_advice():

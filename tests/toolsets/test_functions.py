@@ -2,11 +2,14 @@
 
 import asyncio
 import contextvars
+import datetime
 import subprocess
 import sys
 import threading
 
-from treadle import Agent, tool
+import pytest
+
+from treadle import Agent, Limits, tool
 from treadle.models.scripted import calls
 from treadle.testing import Scripted
 from treadle.toolsets.functions import MAX_IDLE, ThreadPool
@@ -106,3 +109,49 @@ def test_an_exception_a_future_cannot_carry_becomes_another():
         raise StopIteration
 
     assert "StopIteration" in run(stop)
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=None), Limits(seconds=60)])
+def test_a_tool_whose_own_task_is_cancelled_has_failed_and_the_run_goes_on(limits, caplog):
+    @tool(effect="read")
+    async def fetch() -> str:
+        """Fetch."""
+        request = asyncio.ensure_future(asyncio.Event().wait())
+        request.cancel()
+        await request
+        return "never"
+
+    result = Agent(Scripted(calls(("fetch", {})), "Sorry."), tools=[fetch], limits=limits).run_sync("Go.")
+    (call,) = result.calls
+    assert (result.output, call.problem) == ("Sorry.", "raised")
+    assert call.result.content == "RuntimeError: the tool awaited something that was cancelled"
+    assert "in fetch" in caplog.text
+
+
+def test_cancelling_the_task_of_a_run_still_cancels_its_call():
+    async def tale():
+        begun = asyncio.Event()
+
+        @tool(effect="read")
+        async def wait() -> None:
+            """Wait."""
+            begun.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.ensure_future(Agent(Scripted(calls(("wait", {})), "never"), tools=[wait]).run("Go."))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(tale())
+
+
+def test_arguments_that_a_function_can_not_have_are_invalid_and_no_failure_of_it():
+    @tool(effect="read")
+    def book(day: datetime.date) -> str:
+        """Book a day."""
+        return str(day)
+
+    result = Agent(Scripted(calls(("book", {"day": "2030-02-30"})), "Sorry."), tools=[book]).run_sync("Go.")
+    assert result.calls[0].problem == "invalid"

@@ -204,7 +204,9 @@ async def step_by_step() -> None:
     async with agent.iter("Go.") as steps:
         assert_type(steps, RunSteps[Report])
         async for step in steps:
-            assert_type(step, RequestStep | CallsStep | EndStep)
+            assert_type(step, RequestStep | CallsStep | EndStep[Report])
+            if isinstance(step, EndStep):
+                assert_type(step.result.output, Report)
     assert_type(steps.result.output, Report)
     assert_type(steps.result.requests, list[RequestRecord])
     await agent.run("Go on.", history=steps.result.history_json())

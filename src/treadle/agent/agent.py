@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from weakref import WeakSet
 
@@ -12,15 +13,17 @@ from msgspec.structs import replace
 from treadle.agent.arguments import (
     check_agent_arguments,
     check_call_id,
+    check_changes,
     check_journal,
     check_message_id,
     check_overrides,
     check_run_arguments,
+    find_rule_mistakes,
 )
 from treadle.agent.output import OutputMode, choose_output
 from treadle.agent.override import AgentChanges, Override, find_override, use_override
 from treadle.core.calls import Settling
-from treadle.core.errors import RunNotFound, RunTaken, SettingsError, TreadleError
+from treadle.core.errors import MissingKey, RunNotFound, RunTaken, SettingsError, TreadleError
 from treadle.core.events import Event, RunEnded
 from treadle.core.grants import Scope
 from treadle.core.media import Prompt
@@ -38,14 +41,14 @@ from treadle.guard.redaction import Redactor
 from treadle.loop.decide import TurnTerms
 from treadle.loop.limits import Limits
 from treadle.loop.window import history_window
-from treadle.plugins.models import ModelLike, resolve_model
+from treadle.plugins.models import KeylessModel, ModelLike, resolve_model
 from treadle.prices import calculate_cost, require_price
 from treadle.settings.calling_modes import calls_natively, enable_tool_calls
 from treadle.stores.blobs import PROCESS_BLOBS
 from treadle.stores.cache import MemoryCache
 from treadle.stores.journal import MemoryJournal
 from treadle.stores.results import MemoryResults
-from treadle.tools.tool import DepsT, DepsT_contra
+from treadle.tools.tool import DepsT, DepsT_contra, check_tool_name, to_tool_name
 from treadle.toolsets.functions import ToolsetFunction, to_toolset
 
 if TYPE_CHECKING:
@@ -176,7 +179,10 @@ class Agent(Generic[DepsT_contra, OutputT]):
             results or ResultOptions(),
             discovery or Discovery(),
         )
-        found = enable_tool_calls(model, dialect)
+        try:
+            found = enable_tool_calls(model, dialect)
+        except MissingKey as missing:  # it may be set before a run needs it, and a test needs none
+            found = KeylessModel(model, missing)
         if limits.cost is not None:
             for asked in (found, *([] if handing is None else [target().model for target in handing.targets.values()])):
                 require_price(asked, limits.cost)
@@ -186,6 +192,8 @@ class Agent(Generic[DepsT_contra, OutputT]):
             compaction = replace(compaction, model=resolve_model(compaction.model))
         toolset = to_toolset(self._given["tools"], [*self._given["toolsets"], *([] if handing is None else [handing])])
         judge = to_policy(policy)
+        for mistake in find_rule_mistakes(policy, self._given, toolset):
+            _warn_once(mistake)
         if code_mode:
             from treadle.agent.code_mode import CodeMode, ProgramToolset  # few agents write programs
 
@@ -233,6 +241,9 @@ class Agent(Generic[DepsT_contra, OutputT]):
         """The agent's name."""
         return self.setup.name
 
+    def __repr__(self) -> str:
+        return f"Agent({self.setup.model.name!r}, name={self.name!r})"
+
     async def run(
         self,
         prompt: Prompt,
@@ -266,6 +277,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
             return await changed.run(prompt, history=history, watchers=watchers, origin=origin, message_id=message_id, **how)
         check_run_arguments(run_id=run_id, user=user, credentials=credentials, watchers=watchers, history=history, origin=origin)
         check_message_id(message_id)
+        self._find_key()
         engine = self._engine_for(journal)
         caller = Caller(user, deps, credentials or {}, watchers)
         earlier = await self._read_history(history, engine)
@@ -351,6 +363,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
             how: dict[str, Any] = {"journal": journal, "user": user, "deps": deps, "credentials": credentials}
             return await changed.resume(run_id, watchers=watchers, **how)
         check_run_arguments(run_id=run_id, user=user, credentials=credentials, watchers=watchers)
+        self._find_key()
         engine = await self._find_engine(run_id, journal)
         result = await engine.resume(run_id, caller=Caller(user, deps, credentials or {}, watchers))
         await self._let_go(engine, result)
@@ -541,7 +554,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
         from treadle.agent.nested import NestedAgent, make_input  # most agents are no tools of others
 
         told = description or (self.setup.instructions if isinstance(self.setup.instructions, str) else "")
-        tool_name = name or self.setup.name
+        tool_name = check_tool_name(name) if name else to_tool_name(self.setup.name)
         takes = make_input(input_type, template, tool_name)
         return NestedAgent(
             self._resolve_nested, tool_name, told or f"Ask the agent {self.setup.name}.", takes, background=background
@@ -551,7 +564,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
         """Return this agent as one that others hand a conversation off to: for their `handoffs=[…]`."""
         from treadle.agent.handoff import make_handoff  # most agents hand nothing off
 
-        return make_handoff(self.name, lambda: self._current().setup, tool_name, description)
+        return make_handoff(self.name, self._current_setup, tool_name, description)
 
     def override(self, **changes: Unpack[AgentChanges]) -> AbstractContextManager[None]:
         """Replace parts of this agent, and the `deps` of its runs, in the code below the `with`: for tests.
@@ -560,6 +573,7 @@ class Agent(Generic[DepsT_contra, OutputT]):
         are started inside, and over what is passed to `run`.
         """
         given: dict[str, Any] = dict(changes)
+        check_changes(given)
         deps = given.pop("deps", UNSET)
         before = find_override(self)
         derived = self._current()._derive(given)
@@ -571,12 +585,28 @@ class Agent(Generic[DepsT_contra, OutputT]):
         override = find_override(self)
         return self if override is None else override.agent
 
+    def _current_setup(self) -> Setup:
+        current = self._current()
+        current._find_key()
+        return current.setup
+
+    def _find_key(self) -> None:
+        """Create the model now, if its key wasn't set when the agent was created. Raises `MissingKey`."""
+        if not isinstance(self.setup.model, KeylessModel):
+            return
+        setup = self._derive({}).setup
+        if isinstance(setup.model, KeylessModel):
+            raise setup.model.missing
+        self.setup = setup
+        for engine in (self._passing, *self._engines.values()):
+            engine.use_setup(setup)
+
     def _deps_of(self, deps: Any) -> Any:
         override = find_override(self)
         return deps if override is None or override.deps is UNSET else override.deps
 
     def _resolve_nested(self, caller: Caller) -> tuple[Setup, Caller]:
-        return self._current().setup, replace(caller, deps=self._deps_of(caller.deps))
+        return self._current_setup(), replace(caller, deps=self._deps_of(caller.deps))
 
     async def _read_history(self, history: Sequence[Message] | str | bytes, engine: Engine) -> tuple[Message, ...]:
         if not history:
@@ -664,6 +694,12 @@ class Agent(Generic[DepsT_contra, OutputT]):
         """Make room for a finished run in memory; one that waits for an answer is kept until it is over."""
         if engine.services is self._passing.services and result.stopped != "waiting" and not result.interrupted:
             await self._memory.retire(result.run_id)
+
+
+@lru_cache(maxsize=256)
+def _warn_once(sentence: str) -> None:
+    """Log a warning about an agent, and not again for the copies of it that runs with other options use."""
+    log.warning(sentence)
 
 
 def _add_watch(how: ResumeOptions[Any]) -> Watch:

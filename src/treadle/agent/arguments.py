@@ -3,7 +3,8 @@
 Pure. Text that has to be parsed (a model's name, a policy's rules, a type's schema) is checked by its parser.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import iscoroutinefunction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, get_args, get_origin
 
@@ -12,15 +13,17 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from treadle.agent.output import OutputMode
+from treadle.agent.override import AgentChanges
 from treadle.core.errors import BadTool, SettingsError
-from treadle.core.messages import Message
+from treadle.core.messages import History, Message, Role
 from treadle.core.requests import Options
 from treadle.core.seams import Toolset
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Approval, Compaction, Services
-from treadle.guard.policy import allow, ask, deny
+from treadle.guard.policy import Rule, allow, ask, deny
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits, find_limit_mistakes
+from treadle.tools.name_matching import nearest_names
 from treadle.tools.values import shorten_json_text
 
 LONGEST_MESSAGE_ID = 200
@@ -53,6 +56,36 @@ def check_overrides(options: object, tools: object) -> list[Any]:
     return _read_tools(tools)
 
 
+def find_rule_mistakes(policy: object, given: Mapping[str, Any], toolset: Toolset) -> Iterator[str]:
+    """Yield a sentence for each rule of a list that seems to be about another tool or argument than there is.
+
+    Nothing is known about rules where a toolset lists its tools only in a run.
+    """
+    sources = [each for each in (*given["tools"], *given["toolsets"]) if _is_toolset(each)]
+    if not isinstance(policy, list | tuple) or not all(source.tools() for source in sources):
+        return
+    named = {tool.name: tool for tool in toolset.tools()}
+    for rule in cast("Sequence[Rule]", policy):
+        if any(sign in rule.pattern for sign in "*?["):
+            continue
+        tool = named.get(rule.pattern)
+        if tool is None:
+            if near := nearest_names(rule.pattern, named):
+                yield f"The rule {rule} is about no tool of this agent. Did you mean {near[0]}?"
+        elif tool.parameters.get("additionalProperties") is False:
+            known: dict[str, Any] = tool.parameters.get("properties") or {}
+            for name in rule.where:
+                if name not in known and name.partition(".")[0] not in known:
+                    yield f"The rule {rule} never applies: {tool.name} has no argument {name}, only {', '.join(known) or 'none'}."
+
+
+def check_changes(changes: Mapping[str, Any]) -> None:
+    """Check what a test overrides. Raises `SettingsError`."""
+    known = AgentChanges.__annotations__
+    if strange := [name for name in changes if name not in known]:
+        raise SettingsError(f"`override` takes {', '.join(known)}, not {strange[0]!r}.")
+
+
 def check_run_arguments(
     *, run_id: object, user: object, credentials: object, watchers: object, history: object = (), origin: object = None
 ) -> None:
@@ -66,6 +99,12 @@ def check_run_arguments(
         raise SettingsError(f'`credentials` takes a mapping of text to text, such as {{"shop": token}}, not {kind}.')
     if not _is_list_of(watchers, callable):
         _refuse("watchers", "a list of functions of an event, such as [print]", watchers)
+    for watcher in cast("Sequence[Any]", watchers):
+        if iscoroutinefunction(watcher):
+            name = getattr(watcher, "__name__", "it")
+            raise SettingsError(
+                f"`watchers` takes functions that return at once, and {name} is async: loop over `agent.stream(…)` instead."
+            )
     if origin is not None and not isinstance(origin, dict):
         _refuse("origin", "a dict that JSON can express", origin)
     _check_history(history)
@@ -79,7 +118,8 @@ def check_message_id(message_id: object) -> None:
 
 def check_journal(journal: object) -> None:
     """Check where runs are kept. Raises `SettingsError`."""
-    if journal is None or isinstance(journal, bool | Services) or (hasattr(journal, "append") and hasattr(journal, "read")):
+    has_methods = hasattr(journal, "append") and hasattr(journal, "read") and not isinstance(journal, type)
+    if journal is None or isinstance(journal, bool | Services) or has_methods:
         return
     if isinstance(journal, str | PathLike):
         raise SettingsError(
@@ -106,11 +146,21 @@ def _check_history(history: object) -> None:
         return  # JSON, which is read when the run begins
     if isinstance(history, Mapping) or not isinstance(history, Iterable):
         _refuse("history", _HISTORY, cast("object", history))
-    for message in cast("Iterable[object]", history):
+    for message in () if isinstance(history, History) else cast("Iterable[object]", history):
         if not isinstance(message, Message):
-            raise SettingsError(f"`history` takes {_HISTORY}; it has {_describe(message)} in it.")
+            raise SettingsError(f"`history` takes {_HISTORY}; it has {_describe(message)} in it. {_MADE}")
+        if message.role not in get_args(Role):
+            raise SettingsError(f"A message's role is one of {', '.join(get_args(Role))}, not {message.role!r}. {_MADE}")
+        if not _are_parts(message.parts):
+            given = _describe(cast("object", message.parts))
+            raise SettingsError(f"A message's parts are a tuple of Text, Call, Result and the like, not {given}. {_MADE}")
 
 
+def _are_parts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(part, Struct) for part in cast("tuple[object, ...]", value))
+
+
+_MADE = 'A message of your own is Message("person", (Text("…"),)), one of the model Message("model", (Text("…"),)).'
 _HISTORY = "messages, such as `result.history` of an earlier run"
 
 
@@ -163,7 +213,12 @@ def _is_model(value: object) -> bool:
         return True
     if isinstance(value, Sequence):
         return all(map(_is_model, cast("Sequence[object]", value)))
-    return hasattr(value, "reply") and not isinstance(value, type)
+    if not hasattr(value, "reply") or isinstance(value, type):
+        return False
+    for name, example in (("name", '"mine:1"'), ("traits", "Traits()")):
+        if not hasattr(value, name):
+            raise SettingsError(f"A model has a name, traits and `reply`; {type(value).__name__} needs `{name} = {example}`.")
+    return True
 
 
 def _is_result_options(value: Any) -> bool:

@@ -1,6 +1,5 @@
 """Hand-offs: tools by which a model has another agent go on with the conversation, in the same run."""
 
-import re
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
@@ -14,6 +13,7 @@ from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.engine.outcome import Transfer
 from treadle.engine.setup import Setup
+from treadle.tools.tool import check_tool_name, to_tool_name
 
 HANDOFFS = "handoffs"  # the toolset whose calls the engine carries out itself
 _NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -36,7 +36,7 @@ class Handoff(Struct, frozen=True):
 
 def make_handoff(agent: str, setup: Callable[[], Setup], tool_name: str, description: str) -> Handoff:
     """Return a hand-off; the tool is named after the agent unless it has a name."""
-    name = tool_name or f"transfer_to_{re.sub('[^a-zA-Z0-9_-]+', '_', agent)}"
+    name = check_tool_name(tool_name) if tool_name else to_tool_name(f"transfer_to_{agent}")
     told = description or f"Hand the conversation over to the agent {agent}, which goes on with it."
     return Handoff(agent, setup, name, told)
 

@@ -22,6 +22,7 @@ from treadle.models.schemas import to_answer_schema
 from treadle.tools.convert import make_binder
 from treadle.tools.readers import make_reader
 from treadle.tools.schema import read_return_type, read_signature, type_schema
+from treadle.tools.shapes import annotation_name
 from treadle.tools.tool import FunctionTool
 from treadle.tools.values import as_object
 
@@ -124,6 +125,9 @@ def _schema_of(wanted: Any) -> dict[str, Any]:
     try:
         return type_schema(wanted)
     except BadTool as error:
+        if isinstance(wanted, list | tuple):
+            union = " | ".join([annotation_name(each) for each in cast("Sequence[Any]", wanted)])
+            raise SettingsError(f"`output_type` takes one type; several are a union: write output_type={union}.") from error
         kinds = "str, int, list[str], a dataclass, a TypedDict, a msgspec Struct or a pydantic model"
         raise SettingsError(f"`output_type` takes a type whose values JSON can express, such as {kinds}. {error}") from error
 

@@ -34,7 +34,7 @@
         └── RunFailed
 
 What a *model* did wrong is never one of these: it gets a result with a problem. `ToolProblem` is for authors of tools; what they
-wait for and doesn't come is an `EventTimeout`, which is one.
+wait for and doesn't come is an `EventTimeout`, which is one, and so is `BadArguments`.
 """
 
 from typing import Any, ClassVar
@@ -208,6 +208,10 @@ class ToolProblem(Exception):
         self.quote = quote
         self.data = data
         self.refused_by = refused_by
+
+
+class BadArguments(ToolProblem):
+    """Arguments that fit a tool's schema, and can't be converted to what the tool takes. The tool wasn't called."""
 
 
 class EventTimeout(ToolProblem):

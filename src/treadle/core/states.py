@@ -21,6 +21,8 @@ STATE_NAMES = {
     "cancelled": "cancelled",
 }
 
+RUN_STATUSES = ("open", "answered", "limit", "waiting", "cancelled", "failed")
+
 
 def state_name(state: str) -> str:
     """Return what a state is called; `asking` is one that waits for a person, where that is known."""

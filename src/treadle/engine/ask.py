@@ -4,16 +4,17 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 """
 
 import asyncio
+import inspect
 from collections.abc import Awaitable
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
 from treadle.core.calls import Opaque, Written
 from treadle.core.entries import Noted, Overflowed, Replied
-from treadle.core.errors import ContextTooLong, ModelError, ReplyBroken
+from treadle.core.errors import ContextTooLong, ModelError, ReplyBroken, SettingsError
 from treadle.core.events import (
     CallArrived,
     ModelAsked,
@@ -51,6 +52,7 @@ from treadle.engine.tool_offer import offer_tools, prepare_tools
 from treadle.guard.trust import message_to_prompt
 from treadle.loop.decide import AskModel
 from treadle.loop.retry import retry_delay
+from treadle.tools.values import shorten_json_text
 
 if TYPE_CHECKING:
     from treadle.loop.continuation import Joint
@@ -233,7 +235,12 @@ class Listener:
     async def listen(self) -> None:
         """Take the reply in, to its end."""
         run = self._run
-        async for delta in run.setup.model.reply(self._request):
+        reply: Any = run.setup.model.reply(self._request)
+        if not hasattr(reply, "__aiter__"):
+            if inspect.iscoroutine(reply):
+                reply.close()
+            raise SettingsError(f"`reply` of the model {run.setup.model.name} has to be an `async def` that yields deltas.")
+        async for delta in reply:
             if type(delta) is TextDelta:
                 self._hear(delta.text)
             elif type(delta) is ReplyEnded:
@@ -260,7 +267,10 @@ class Listener:
             case Notice():
                 self.notice(run.redactor.text(delta.text))
             case _:
-                pass
+                raise SettingsError(
+                    f"The model {run.setup.model.name} yielded {shorten_json_text(run.redactor.text(repr(delta)))}; a model yields "
+                    'TextDelta("…"), CallDone(…) and the like, and at its end ReplyEnded("done").'
+                )
 
     def _hear(self, text: str) -> None:
         """Words arrived; calls written among them are taken out."""

@@ -7,6 +7,7 @@ from treadle.core.errors import BadTool
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.guard.policy import digest_arguments
+from treadle.tools.tool import check_tool_name
 from treadle.tools.validate import Validator
 
 _OWN = "treadle"  # the toolset of the engine's own tools
@@ -109,6 +110,8 @@ class Catalog:
 
     def __init__(self, tools: Sequence[Tool], output: Tool | None = None, withheld: Iterable[Tool] = ()) -> None:
         self.listed = tuple(tools)
+        for tool in tools:
+            check_tool_name(tool.name, f"; put `renamed` around the toolset {tool.toolset}, which has it")
         if output is not None and any(tool.name == output.name for tool in tools):
             raise BadTool(f"{output.name} is the tool that gives the answer; give your own tool another name.")
         self.output = output
@@ -122,6 +125,10 @@ class Catalog:
     def is_own(self, tool: Tool) -> bool:
         """Return whether the engine itself executes this tool."""
         return tool.toolset == _OWN and any(tool is own for own in OWN_TOOLS)
+
+    def has_own(self, name: str) -> bool:
+        """Return whether the tool by this name is the engine's own: an agent's tool by the name of one takes its place."""
+        return self.is_own(self.tools[name])
 
     def find(self, name: str) -> Tool | None:
         """Return a tool by its name, also one that isn't offered any more: an earlier call may still need it."""

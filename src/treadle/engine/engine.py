@@ -1,7 +1,6 @@
 """Starts, continues, resumes, steers, forks, cancels and watches runs. What happens inside of one is `drive`."""
 
 import asyncio
-import inspect
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from os import urandom
@@ -21,7 +20,7 @@ from treadle.engine.live import LiveRun
 from treadle.engine.media import read_prompt
 from treadle.engine.meter import Meter
 from treadle.engine.result import RunResult
-from treadle.engine.setup import Answer, Approval, Caller, Services, Setup, find_agent, hand_off
+from treadle.engine.setup import Answer, Approval, Caller, Services, Setup, call_instructions, find_agent, hand_off
 from treadle.engine.telemetry import run_span
 from treadle.engine.tool_offer import prepare_tools
 from treadle.engine.tree import RunTree, fork_before_message, fork_run, journal_of, load_run_tree, record_answer
@@ -252,6 +251,7 @@ class Engine:
         finally:
             del self._live[run_id]
             run.meter.leave(run_id)
+            run.release()
 
     async def _run_task(self, run: LiveRun, *, resumed: bool) -> RunResult[Any]:
         """Drive the run until it stops, in a task of its own so that it can be cancelled by name."""
@@ -309,12 +309,7 @@ class Engine:
 
     async def _instructions(self, run: LiveRun) -> str:
         told = run.setup.instructions
-        if callable(told):
-            said = told(run.context(Call("", "", {})))
-            told = await said if inspect.isawaitable(said) else said
-        if not isinstance(told, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a program's function returns isn't known
-            raise SettingsError(f"The function in `instructions` has to return text; it returned {told!r}.")
-        return told
+        return told if isinstance(told, str) else await call_instructions(told, run.context(Call("", "", {})))
 
     def _result(self, run: LiveRun) -> RunResult[Any]:
         state, setup = run.state, self._setup_of(run.state)

@@ -121,7 +121,8 @@ def _read_call(written: Written, bench: JudgeContext, partial: Written | None) -
     found = read_json(written.text or "{}")
     match found:
         case JsonRead():
-            return _fit_arguments(written, found.value, ", ".join(found.mended) if found.mended else "", bench)
+            value: Any = {} if found.value is None else found.value  # some servers write null where there are no arguments
+            return _fit_arguments(written, value, ", ".join(found.mended) if found.mended else "", bench)
         case JsonCutOff():
             return _cut_off_verdict(written.name, written.text)
         case JsonUnreadable():

@@ -20,7 +20,8 @@ async def store_large_result(run: LiveRun, call: Call, content: str) -> tuple[st
     result_id = f"result_{call.id}"
     if run.services.results is not None:
         await run.services.results.keep(run.id, result_id, run.redactor.text(content))
-    how = f'the whole is kept: read_result(id="{result_id}", start, end)' if run.services.results is not None else "it is not kept"
+    can_read = run.services.results is not None and run.catalog.has_own("read_result")
+    how = f'the whole is kept: read_result(id="{result_id}", start, end)' if can_read else "it is not kept"
     usage = Usage()
     if run.setup.summarizer is not None:
         summary, usage = await _summarize(run.setup.summarizer, content, run.setup.result_limit)

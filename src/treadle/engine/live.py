@@ -111,6 +111,10 @@ class LiveRun(JournaledRun):
         self._shown: tuple[Call, Call] | None = None  # a call, and as it is without its secrets
         self._tracing: OriginTracker | None = None
 
+    def release(self) -> None:
+        """Drop what refers back to the run, so that it is freed when it ends, and not by the garbage collector some time later."""
+        self._bench = self._tracing = None
+
     # what happened
 
     async def anchor(self) -> None:

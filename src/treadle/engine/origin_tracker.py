@@ -20,12 +20,14 @@ class OriginTracker:
         self._closed: Origins | None = None
 
     def origins(self, state: RunState, instructions: str) -> Origins:
-        """Return the origins of the whole conversation, the results of the open round included."""
+        """Return the origins of the whole conversation, the results and calls of the open round included."""
         context = tuple([item for items in state.context.values() for item in items])
         origins = self._update(state, instructions, context).copy()
         for call in (*state.inner, *state.calls):
             if call.result is not None:
                 origins.add_result(call.call, call.result)
+            elif call.call is not None:
+                origins.add_open_call(call.call)
         return origins
 
     def _update(self, state: RunState, instructions: str, context: tuple[ContextItem, ...]) -> Origins:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, ProblemKind, Result, WaitRequest
 from treadle.core.context import RunContext
-from treadle.core.errors import ToolProblem
+from treadle.core.errors import BadArguments, ToolProblem
 from treadle.core.requests import Usage
 from treadle.core.tool import RetryPolicy, Tool
 from treadle.engine.large_results import read_result, store_large_result
@@ -102,12 +102,24 @@ async def run_call(
             value = await _call_tool(run, tool, call, context, left)
         else:
             value = await _run_with_effects(run, tool, call, context, left)
-    except (Suspended, DeferredResult, asyncio.CancelledError):
+    except (Suspended, DeferredResult):
         raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        stray = RuntimeError("the tool awaited something that was cancelled")  # a task of its own: nobody has cancelled the call
+        stray.__cause__ = error
+        return _failed_outcome(run, tool, call, context, stray)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
-        retries = call_retry_policy(tool, error, context.attempt) if isinstance(error, Exception) else None
-        return replace(problem_outcome(run, tool, call, error, may_retry=retries is not None), retries=retries)
+        return _failed_outcome(run, tool, call, context, error)
     return await value_to_outcome(run, tool, call, value, whole=whole)
+
+
+def _failed_outcome(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], error: BaseException) -> CallOutcome:
+    """Return what the model reads of a call that raised, and whether the call is tried again first."""
+    retries = call_retry_policy(tool, error, context.attempt) if isinstance(error, Exception) else None
+    return replace(problem_outcome(run, tool, call, error, may_retry=retries is not None), retries=retries)
 
 
 async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
@@ -231,6 +243,7 @@ def problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, 
     """Return an error described for the model; the traceback is for the developer's log, unless the call is tried again."""
     kind: ProblemKind = "raised"
     if isinstance(error, ToolProblem):
+        kind = "invalid" if isinstance(error, BadArguments) else "raised"
         words = str(error)
     elif isinstance(error, _CallTimeout):
         kind = "timeout"
@@ -240,7 +253,7 @@ def problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, 
     else:
         if run.setup.raise_tool_errors and not may_retry:
             raise error
-        words = f"{type(error).__name__}: {error}"
+        words = f"{type(error).__name__}: {error}".removesuffix(": ")
         if may_retry:
             log.info("Tool %s failed in run %s: %s", call.name, run.id, run.redactor.text(words))
         else:

@@ -1,5 +1,6 @@
 """What the engine works with: an agent's parts (`Setup`), and the stores and clock around it (`Services`). Values only."""
 
+import inspect
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Effect, Settling
 from treadle.core.context import DepsT_co, RunContext
+from treadle.core.errors import SettingsError
 from treadle.core.grants import ArgumentPattern, Patterns, Scope
 from treadle.core.messages import Message
 from treadle.core.requests import Options, Usage
@@ -32,7 +34,20 @@ from treadle.core.tool import Tool
 from treadle.guard.redaction import Redactor
 from treadle.loop.decide import TurnTerms
 
-Instructions = str | Callable[[RunContext[DepsT_co]], str | Awaitable[str]]
+InstructionsFunction = Callable[[RunContext[DepsT_co]], str | Awaitable[str]] | Callable[[], str | Awaitable[str]]
+Instructions = str | InstructionsFunction[DepsT_co]
+
+
+async def call_instructions(function: InstructionsFunction[Any], context: RunContext[Any]) -> str:
+    """Return the instructions that a function makes, with the context if it takes it."""
+    given: Any = function
+    said = given(context) if inspect.signature(given).parameters else given()
+    told: Any = await said if inspect.isawaitable(said) else said
+    if not isinstance(told, str):
+        raise SettingsError(f"The function in `instructions` has to return text; it returned {told!r}.")
+    return told
+
+
 Price = Callable[[str, Usage], float | None]
 
 APPROVALS_EXPIRE = 7 * 24 * 3600.0  # seconds
@@ -211,5 +226,9 @@ class Caller(Struct, frozen=True):
 
 
 def to_answer(said: Answer | bool) -> Answer:
-    """Convert an approver's return value to an answer."""
-    return Answer(said) if isinstance(said, bool) else said
+    """Convert an approver's return value to an answer. Raises `SettingsError` for any other value."""
+    if isinstance(said, bool):
+        return Answer(said)
+    if not isinstance(said, Answer):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a program's function returns isn't known
+        raise SettingsError(f"The `approver` has to return True, False or an Answer; it returned {said!r}.")
+    return said

@@ -34,14 +34,16 @@ def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dic
         return run.catalog.specs(()), output_schema(run, has_tools=False)
     state, output = run.state, run.setup.output
     names = _visible_names(run)
+    own: list[str] = []
     if state.keeps:
-        names = (*names, "read_result")
+        own.append("read_result")
     if names and find_summary(state.history) is not None:
-        names = (*names, "search_conversation")
+        own.append("search_conversation")
     if state.inner and state.background:
-        names = (*names, "background_result")
+        own.append("background_result")
     if names and state.partial is not None:
-        names = (*names, "continue_call")
+        own.append("continue_call")
+    names = (*names, *[name for name in own if run.catalog.has_own(name)])
     if output is None:
         return run.catalog.specs(names), None
     shape = output_schema(run, has_tools=bool(names))
@@ -60,7 +62,7 @@ def output_schema(run: LiveRun, *, has_tools: bool) -> dict[str, Any] | None:
 
 
 def _visible_names(run: LiveRun) -> tuple[str, ...]:
-    if len(run.offered) <= run.setup.discover_above:
+    if len(run.offered) <= run.setup.discover_above or not run.catalog.has_own("find_tools"):
         return run.offered
     shown = {*run.setup.always_offered, *run.state.revealed}
     return (*[name for name in run.offered if name in shown], "find_tools")

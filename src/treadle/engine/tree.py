@@ -129,6 +129,8 @@ async def fork_run(services: Services, run_id: str, at: int | None, new_id: str,
 
     journal = journal_of(services)
     entries = await journal.read(run_id)
+    if at is not None and not 1 <= at <= len(entries):
+        raise SettingsError(f"Run {run_id} has {len(entries)} entries: fork it at 1 to {len(entries)}, not at {at}.")
     kept = fork_entries(run_id, entries if at is None else entries[:at], services.clock())
     await append_entries(journal, redactor or Redactor(), new_id, 0, kept)
 

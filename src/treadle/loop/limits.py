@@ -58,7 +58,7 @@ def find_limit_mistakes(limits: Limits) -> Iterator[str]:
     """Yield a sentence for each value that can't be meant."""
     for name in _ABOVE_ZERO:
         most = getattr(limits, name)
-        if most is not None and most <= 0:
+        if most is not None and not most > 0:  # nor NaN, which is above nothing
             yield f"Limits.{name} is {most}, which leaves nothing; None is no limit."
     for name, most in limits.per_tool.items():
         if most < 0:
@@ -67,7 +67,7 @@ def find_limit_mistakes(limits: Limits) -> Iterator[str]:
         yield f"Limits.tries is {limits.tries}; a request has to be tried at least once."
     if limits.continuations < 0:
         yield f"Limits.continuations is {limits.continuations}; 0 takes an answer that was cut off as it is."
-    if limits.backoff < 0:
+    if not limits.backoff >= 0:
         yield f"Limits.backoff is {limits.backoff}; it is the seconds before the second try, from 0 up."
     if limits.at_limit not in get_args(Ending):
         yield f"Limits.at_limit can't be {limits.at_limit!r}; there are {', '.join(get_args(Ending))}."

@@ -17,7 +17,7 @@ from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options, merge_options
 from treadle.core.seams import Model, Toolset
-from treadle.engine.setup import Compaction, Instructions
+from treadle.engine.setup import Compaction, Instructions, call_instructions
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
 from treadle.plugins.assistant import Assistant, Command, Host
@@ -190,10 +190,20 @@ def configured_agent(
         "policy": apply_policy_settings(settings, parts.get("policy")),
         "dialect": parts.get("dialect") or settings.model.dialect,
         "code_mode": parts.get("code_mode", settings.model.code_mode),
+        "grounded": _is_grounded(parts, settings.model.grounded, model),
         "results": shown if result_limit is None else replace(shown or ResultOptions(), limit=result_limit),
         "compaction": compaction if compact_at is None else replace(compaction or Compaction(), at=compact_at),
     }
     return Agent(model, **settled)
+
+
+def _is_grounded(parts: Mapping[str, Any], setting: bool | None, model: str | Model) -> bool:
+    """Return whether answers are checked. A part that is None leaves it to the model: one without native calls invents more."""
+    if parts.get("grounded") or "output_type" in parts:
+        return bool(parts.get("grounded"))
+    if setting is None and "grounded" in parts:
+        return not isinstance(model, str) and not model.traits.native_calls
+    return bool(setting)
 
 
 def add_instructions(own: Instructions, added: str) -> Instructions:
@@ -204,8 +214,7 @@ def add_instructions(own: Instructions, added: str) -> Instructions:
         return f"{own}\n\n{added}".strip()
 
     async def both(context: RunContext[Any]) -> str:
-        said = own(context)
-        return f"{said if isinstance(said, str) else await said}\n\n{added}"
+        return f"{await call_instructions(own, context)}\n\n{added}"
 
     return both
 

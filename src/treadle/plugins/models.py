@@ -5,7 +5,7 @@ Several names separated by commas are a fallback: `openai:gpt-6, anthropic:claud
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from treadle.core.errors import SettingsError, UnknownModel
+from treadle.core.errors import MissingKey, SettingsError, UnknownModel
+from treadle.core.requests import Delta, Request, Traits
 from treadle.core.seams import Model
 from treadle.models.providers import PROVIDERS
 from treadle.plugins.entry_points import load_plugin, plugin_names
@@ -37,27 +38,61 @@ def resolve_model(model: str | Model, **settings: Any) -> Model:
     several = split_model_names(model)
     if len(several) > 1:
         return _make_fallback(several, settings)
-    kind, colon, name = model.partition(":")
-    if not colon or not name:
-        near = f" Did you mean openai:{model}, or anthropic:{model}?" if model else ""
-        raise UnknownModel(f"A model's name says where it lives: KIND:NAME, but {model!r} doesn't.{near} {_describe_providers()}")
+    kind, name = _split_name(model)
     if kind in PROVIDERS:
         from treadle.models.factory import make_model  # not imported for a model object
 
         return make_model(kind, name, _connection_for(kind, settings))
     make = load_plugin("models", kind)
     if make is None:
-        near = nearest_names(kind, _provider_names())
-        meant = f" Did you mean {near[0]}:{name}?" if near else ""
-        raise UnknownModel(f"No kind of model is called {kind!r}.{meant} {_describe_providers()}")
+        raise _unknown_kind(kind, name)
     return make(name, **settings)
 
 
+def check_model_name(spec: str) -> None:
+    """Raise `UnknownModel` if nothing can be called by this name. Keys aren't needed: another process may have them."""
+    for model in split_model_names(spec):
+        kind, name = _split_name(model)
+        if kind not in _provider_names():
+            raise _unknown_kind(kind, name)
+
+
+def _split_name(model: str) -> tuple[str, str]:
+    kind, colon, name = model.partition(":")
+    if not colon or not name:
+        near = f" Did you mean openai:{model}, or anthropic:{model}?" if model else ""
+        raise UnknownModel(f"A model's name says where it lives: KIND:NAME, but {model!r} doesn't.{near} {_describe_providers()}")
+    return kind, name
+
+
+def _unknown_kind(kind: str, name: str) -> UnknownModel:
+    near = nearest_names(kind, _provider_names())
+    meant = f" Did you mean {near[0]}:{name}?" if near else ""
+    return UnknownModel(f"No kind of model is called {kind!r}.{meant} {_describe_providers()}")
+
+
+class KeylessModel:
+    """The model of an agent that was created before its key was set. The agent looks for the key again when a run begins."""
+
+    traits = Traits(structured_output="yes")
+
+    def __init__(self, model: ModelLike, missing: MissingKey) -> None:
+        first = model if isinstance(model, str) or not isinstance(model, Sequence) else model[0]
+        self.name = split_model_names(first)[0] if isinstance(first, str) else first.name
+        self.missing = missing
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Raise the error: there is no key."""
+        raise self.missing
+        yield  # so that this is a generator
+
+
 def split_model_names(spec: str) -> list[str]:
-    """Split a text into model names, separated by commas that are followed by a provider and a colon."""
+    """Split a text into model names, separated by commas that are followed by a provider (or a blank and any word) and a colon."""
     if "," not in spec:
         return [spec]
-    return [name.strip() for name in re.split(rf",\s*(?=(?:{'|'.join(map(re.escape, _provider_names()))}):)", spec)]
+    known = "|".join(map(re.escape, _provider_names()))
+    return [name.strip() for name in re.split(rf",\s*(?=(?:{known}):)|,\s+(?=[a-z][a-z0-9_-]*:\S)", spec)]
 
 
 def model_spec(model: Model) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.core.context import RunContext
-from treadle.core.errors import ToolProblem
+from treadle.core.errors import BadArguments
 from treadle.tools.issues import ArgumentIssue, format_issues
 from treadle.tools.readers import ReaderFactory, ValueReader, read_value_at
 from treadle.tools.schema import FunctionParameter, FunctionSignature
@@ -22,7 +22,7 @@ Binder = Callable[[Arguments, RunContext[Any] | None], BoundArguments]
 
 
 def make_binder(signature: FunctionSignature) -> Binder:
-    """Return a converter from a call's arguments to `(args, kwargs)`. It raises `ToolProblem` where a value can't be made."""
+    """Return a converter from a call's arguments to `(args, kwargs)`. It raises `BadArguments` where a value can't be made."""
     place = _make_placer(signature)
     read = _make_reader(signature)
     if read is None:
@@ -58,7 +58,7 @@ def _read_arguments(
         reader = named.get(name, extra)
         values[name] = value if reader is None else read_value_at(reader, value, name, issues)
     if issues:
-        raise ToolProblem(format_issues(issues, tool_name))
+        raise BadArguments(format_issues(issues, tool_name))
     return values
 
 
@@ -90,7 +90,7 @@ def _place_arguments(signature: FunctionSignature, values: Arguments, context: R
     if signature.context is not None:
         if signature.context in values:
             issue = ArgumentIssue(signature.context, "nothing of this name", "a value")
-            raise ToolProblem(format_issues([issue], signature.name))
+            raise BadArguments(format_issues([issue], signature.name))
         values[signature.context] = context
     args: list[Any] = []
     for each in _positional_parameters(signature):

@@ -1,13 +1,13 @@
 """Readers of annotations: functions that convert a validated JSON value to the Python value a parameter expects.
 
 What needs no conversion has no reader, so most parameters cost nothing. What can't be converted after all (an impossible
-date, a validator that rejects) is a `ToolProblem` that names the field.
+date, a validator that rejects) is a `BadArguments` that names the field.
 """
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, assert_never, cast
 
-from treadle.core.errors import ToolProblem
+from treadle.core.errors import BadArguments
 from treadle.tools.compiled_schema import CompiledSchema
 from treadle.tools.issues import ArgumentIssue, format_issues, quote_json
 from treadle.tools.schema_writer import SchemaWriter
@@ -24,6 +24,7 @@ from treadle.tools.shapes import (
     UnionShape,
     annotation_name,
     parse_annotation,
+    pydantic_shape,
     strip_annotation,
 )
 from treadle.tools.values import format_json_value, freeze
@@ -44,7 +45,7 @@ class ConversionError(Exception):
 
 
 def make_reader(annotation: Any, tool_name: str = "") -> ValueReader:
-    """Return a function that converts a valid JSON value to a type. It raises `ToolProblem` where it can't.
+    """Return a function that converts a valid JSON value to a type. It raises `BadArguments` where it can't.
 
     `tool_name` is the tool that the value is an argument of, which a model can call again.
     """
@@ -56,7 +57,7 @@ def make_reader(annotation: Any, tool_name: str = "") -> ValueReader:
         issues: list[ArgumentIssue] = []
         found = read_value_at(reader, value, "", issues)
         if issues:
-            raise ToolProblem(format_issues(issues, tool_name or annotation_name(annotation)))
+            raise BadArguments(format_issues(issues, tool_name or annotation_name(annotation)))
         return found
 
     return read
@@ -83,7 +84,7 @@ class ReaderFactory:
     def of(self, annotation: Any) -> ValueReader | None:
         """Return the reader of an annotation; None where the JSON value needs no conversion."""
         bare, _ = strip_annotation(annotation)
-        shape = parse_annotation(bare)
+        shape = pydantic_shape(annotation) or parse_annotation(bare)
         if not isinstance(shape, RecordShape | AliasShape):
             return self._reader(shape)
         if bare not in self._made and bare not in self._open:
@@ -260,7 +261,7 @@ def _foreign_reader(foreign: ForeignShape) -> ValueReader:
         try:
             return foreign.build(value)
         except Exception as error:
-            raise ConversionError(_foreign_issues(foreign.type.__name__, error, value)) from error
+            raise ConversionError(_foreign_issues(foreign.name, error, value)) from error
 
     return read
 

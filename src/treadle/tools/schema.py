@@ -15,7 +15,7 @@ from treadle.core.requests import ToolSpec
 from treadle.tools.docstring import Docstring, read_docstring
 from treadle.tools.readers import make_reader
 from treadle.tools.schema_writer import SchemaWriter
-from treadle.tools.shapes import NO_DEFAULT, annotation_name, resolve_annotations, strip_annotation
+from treadle.tools.shapes import NO_DEFAULT, annotation_name, pydantic_shape, resolve_annotations, strip_annotation
 
 __all__ = [
     "FunctionParameter",
@@ -210,6 +210,8 @@ def _make_optional(annotation: Any) -> Any:
     bare, extras = strip_annotation(annotation)
     annotated: Any = Annotated
     try:
+        if pydantic_shape(annotation) is not None:  # its validators are about a value, not about None
+            return annotation | None
         return annotated[(bare | None, *reversed(extras))] if extras else bare | None
     except TypeError:  # no type at all, which is said when its schema is written
         return annotation

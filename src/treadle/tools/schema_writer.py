@@ -24,6 +24,7 @@ from treadle.tools.shapes import (
     UnionShape,
     annotation_name,
     parse_annotation,
+    pydantic_shape,
     strip_annotation,
 )
 from treadle.tools.text import to_json_value
@@ -50,7 +51,7 @@ class SchemaWriter:
         self.definitions: dict[str, Schema] = {}
         self._open: list[Hashable] = []
         self._names: dict[Hashable, str] = {}  # of types that contain themselves
-        self._foreign: dict[Any, Schema] = {}
+        self._foreign: list[tuple[Any, Schema]] = []  # by identity: what pydantic annotates with may not be hashable
 
     def field(self, annotation: Any, default: Any, text: str) -> Schema:
         """Return the schema of one parameter or field. The description in `Annotated` takes precedence over the docstring."""
@@ -63,7 +64,8 @@ class SchemaWriter:
     def write(self, annotation: Any) -> Schema:
         """Return the schema of an annotation."""
         bare, extras = strip_annotation(annotation)
-        schema = dict(self._write_shape(bare))
+        foreign = pydantic_shape(annotation)
+        schema = dict(self._write_shape(bare) if foreign is None else self._adopt_foreign(foreign))
         for extra in extras:
             _constrain(schema, extra)
         said = _find_description(extras)
@@ -144,17 +146,20 @@ class SchemaWriter:
         return next(candidate for candidate in candidates if candidate not in taken)
 
     def _adopt_foreign(self, foreign: ForeignShape) -> Schema:
-        """Return the schema of a foreign class, with its definitions moved to ours."""
-        if foreign.type not in self._foreign:
-            schema = foreign.schema()
-            names: dict[str, str] = {}
-            for name in as_object(schema.get("$defs")) or {}:
-                names[name] = self._free_name(name)
-                self.definitions[names[name]] = {}
-            for name, definition in (as_object(schema.get("$defs")) or {}).items():
-                self.definitions[names[name]] = _tidy(definition, names)
-            self._foreign[foreign.type] = _tidy(schema, names)
-        return self._foreign[foreign.type]
+        """Return the schema that pydantic writes of a type, with its definitions moved to ours."""
+        for known, adopted in self._foreign:
+            if known is foreign.type:
+                return adopted
+        schema = foreign.schema()
+        names: dict[str, str] = {}
+        for name in as_object(schema.get("$defs")) or {}:
+            names[name] = self._free_name(name)
+            self.definitions[names[name]] = {}
+        for name, definition in (as_object(schema.get("$defs")) or {}).items():
+            self.definitions[names[name]] = _tidy(definition, names)
+        tidy = _tidy(schema, names)
+        self._foreign.append((foreign.type, tidy))
+        return tidy
 
 
 def _tidy(value: Any, names: dict[str, str]) -> Any:

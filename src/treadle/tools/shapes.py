@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from treadle.core.errors import BadTool
 
@@ -91,9 +92,10 @@ class RecordShape(Struct, frozen=True):
 
 
 class ForeignShape(Struct, frozen=True):
-    """A class with its own schema and its own constructor from JSON."""
+    """What pydantic describes and reads: a class of its own, or an annotation with one of its validators."""
 
     type: Any
+    name: str
     schema: Callable[[], dict[str, Any]]
     build: Builder
 
@@ -259,10 +261,49 @@ def _tuple_shape(annotation: Any, args: tuple[Any, ...]) -> Shape:
 
 
 def _foreign_shape(annotation: Any, origin: Any, args: tuple[Any, ...]) -> Shape | None:
-    """Return the shape of a pydantic model, recognized by its methods."""
-    if not hasattr(origin, "model_json_schema") or not hasattr(origin, "model_validate"):
+    """Return the shape of a pydantic model, of a class that tells pydantic how to read it, or of a pydantic dataclass."""
+    if hasattr(origin, "model_json_schema") and hasattr(origin, "model_validate_json"):
+        return ForeignShape(origin, origin.__name__, origin.model_json_schema, _json_reader(origin.model_validate_json))
+    if hasattr(origin, "__get_pydantic_core_schema__") or hasattr(origin, "__pydantic_validator__"):
+        return _adapter_shape(annotation, annotation_name(annotation))
+    return None
+
+
+def pydantic_shape(annotation: Any) -> ForeignShape | None:
+    """Return the shape of an annotation in which pydantic does more than a schema can say: validate, convert, be strict.
+
+    None for any other annotation: bounds, lengths and patterns are part of its schema.
+    """
+    bare, extras = strip_annotation(annotation)
+    if not any(map(_needs_pydantic, extras)):
         return None
-    return ForeignShape(origin, origin.model_json_schema, origin.model_validate)
+    annotated: Any = Annotated
+    return _adapter_shape(annotated[(bare, *reversed(extras))], annotation_name(bare))
+
+
+def _needs_pydantic(extra: Any) -> bool:
+    if hasattr(extra, "__get_pydantic_core_schema__"):
+        return True
+    if type(extra).__module__.partition(".")[0] not in ("pydantic", "annotated_types"):
+        return False
+    if any(getattr(extra, name, None) for name in ("strict", "to_lower", "to_upper", "strip_whitespace", "func")):
+        return True
+    return any(map(_needs_pydantic, getattr(extra, "metadata", None) or ()))
+
+
+def _adapter_shape(annotation: Any, name: str) -> ForeignShape:
+    from pydantic import TypeAdapter  # only for annotations that come from it
+
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    except Exception as error:  # classes of other libraries describe themselves here, and fail in any way
+        raise BadTool(f"pydantic can't validate {name} ({error})") from error
+    return ForeignShape(annotation, name, adapter.json_schema, _json_reader(adapter.validate_json))
+
+
+def _json_reader(validate: Callable[[bytes], Any]) -> Builder:
+    """Return a reader of JSON values. Strict types take a date as text in JSON, and not as a Python value."""
+    return lambda value: validate(encode(value))
 
 
 def _record_shape(annotation: Any, origin: Any, args: tuple[Any, ...]) -> Shape | None:

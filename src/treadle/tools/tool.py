@@ -39,7 +39,7 @@ Q = ParamSpec("Q")
 
 Prepare = Callable[[RunContext[Any], Tool], Tool | Awaitable[Tool | None] | None]
 
-_NAME = r"[a-zA-Z0-9_-]{1,64}"
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class ToolOptions(TypedDict, total=False):
@@ -115,7 +115,9 @@ class FunctionTool(Generic[P, R, DepsT_contra]):
         """The function's signature, as offered to the model."""
         found = read_signature(self.function)
         chosen = self._terms.name
-        name = _check_name(found.name if chosen is None else chosen, derived=chosen is None)
+        name = check_tool_name(
+            found.name if chosen is None else chosen, "; choose one with `@tool(name=...)`" if chosen is None else ""
+        )
         description = found.description if self._terms.description is None else self._terms.description
         return msgspec.structs.replace(found, name=name, description=description)
 
@@ -324,11 +326,16 @@ def _underlying_function(function: Any) -> Any:
             return function if hasattr(function, "__code__") else getattr(function.__call__, "__func__", function)
 
 
-def _check_name(name: str, *, derived: bool) -> str:
+def to_tool_name(text: str) -> str:
+    """Return a text, such as an agent's name, as the name of a tool."""
+    return re.sub("[^a-zA-Z0-9_-]+", "_", text)[:64]
+
+
+def check_tool_name(name: str, hint: str = "") -> str:
+    """Return the name of a tool. Raises `BadTool` for one that models' servers don't take."""
     if name == "<lambda>":
         raise BadTool('A lambda has no name; give it one, as in `tool(lambda ..., name="double")`.')
-    if re.fullmatch(_NAME, name) is None:
-        hint = "; choose one with `@tool(name=...)`" if derived else ""
+    if _NAME.fullmatch(name) is None:
         raise BadTool(f"{name!r} can't be the name of a tool: use 1 to 64 letters, digits, `_` and `-` only{hint}.")
     return name
 

@@ -3,7 +3,7 @@
 A hook gets the `RunContext` and a tool, and returns the tool, a changed copy, or None to leave it out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from inspect import Parameter, isawaitable, signature
 from types import TracebackType
 from typing import Any, cast
@@ -32,7 +32,11 @@ class DynamicToolset:
     async def for_run(self, context: RunContext[Any]) -> Toolset:
         """Return the toolset of one run."""
         chosen = self._choose(context)
-        return await toolset_for_run(to_toolset(await chosen if isawaitable(chosen) else chosen), context)
+        given: Any = await chosen if isawaitable(chosen) else chosen
+        if not isinstance(given, Iterable) and not hasattr(given, "tools"):
+            name = getattr(self._choose, "__name__", "function")
+            raise BadTool(f"{name} has to return a toolset, or a list of functions and toolsets; it returned {given!r}.")
+        return await toolset_for_run(to_toolset(cast("Any", given)), context)
 
     async def __aenter__(self) -> "DynamicToolset":
         return self

@@ -43,7 +43,10 @@ class ThreadPool:
         future: asyncio.Future[Any] = loop.create_future()
         context = contextvars.copy_context()
         self._take_inbox().put((loop, future, lambda: context.run(function, *args, **kwargs)))
-        return await future
+        try:
+            return await future
+        finally:
+            del future  # its error has a traceback with this frame: a cycle
 
     def _take_inbox(self) -> "SimpleQueue[Job]":
         with self._lock:
@@ -73,6 +76,8 @@ def _run_job(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job
         loop.call_soon_threadsafe(_resolve, future, value, error)
     except RuntimeError:  # the event loop is closed, and its callers with it
         return
+    finally:
+        del future, error  # a cycle, as above
 
 
 def _resolve(future: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
@@ -94,6 +99,8 @@ class FunctionToolset:
 
     def __init__(self, functions: Iterable[FunctionTool | Callable[..., Any]], name: str = "functions") -> None:
         self._functions: dict[str, FunctionTool] = {}
+        if callable(functions):
+            raise BadTool("FunctionToolset takes a list of functions: write FunctionToolset([…]).")
         for function in functions:
             made = as_tool(function)
             if made.tool.name in self._functions:

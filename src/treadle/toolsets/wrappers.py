@@ -98,6 +98,8 @@ class WrapperToolset:
     """A toolset around another one. It passes everything on: subclasses override what they do differently."""
 
     def __init__(self, inner: Toolset) -> None:
+        if not hasattr(inner, "tools"):
+            raise BadTool(f"Put functions into a toolset before you wrap it: FunctionToolset([…]), not {inner!r}.")
         self._inner = inner
 
     async def __aenter__(self) -> Self:
@@ -281,6 +283,9 @@ async def preview_call(toolset: Toolset, call: Call, context: RunContext[Any]) -
 
 def only(toolset: Toolset, *patterns: str) -> MappedToolset:
     """Return only the tools whose names match one of the patterns."""
+    for pattern in patterns:
+        if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a program passes isn't known
+            raise BadTool(f"`only` takes names of tools, not {pattern!r}; `prepared` takes a function that leaves tools out.")
     return MappedToolset(toolset, lambda tool: tool if any(fnmatchcase(tool.name, pattern) for pattern in patterns) else None)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
-from treadle.core.errors import ToolProblem
+from treadle.core.errors import BadArguments
 from treadle.core.tool import ToolResult
 from treadle.http_guard.client import Client, GuardedResponse
 from treadle.http_guard.origins import parse_target
@@ -119,7 +119,7 @@ class ArgumentValidators:
             self._validators[name] = Validator(operation.exact)
         found = self._validators[name].check(dict(arguments))
         if isinstance(found, InvalidArguments):
-            raise ToolProblem(format_issues(found.issues, name))
+            raise BadArguments(format_issues(found.issues, name))
 
 
 _MORE = f"There is more: ask again with `pages` for up to {paging.MAX_PAGES} pages, or for the next page."
