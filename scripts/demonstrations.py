@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from treadle.agent.agent import Agent
 from treadle.agent.session import AssistantSession
-from treadle.core.entries import Entry, Finished, Opened, encode
+from treadle.core.entries import Entry, Finished, Opened, Returned, encode
 from treadle.core.seams import Model
 from treadle.home import close_homes, open_home
 from treadle.jobs.execution import execute_job
@@ -59,7 +59,7 @@ async def guided(demonstration: Demonstration, name: str, host: Host) -> str:
         return await _asked(session.agent(await host.model()), demonstration.questions, host)
 
 
-async def mended(demonstration: Demonstration, _: str, host: Host) -> str:
+async def fixed(demonstration: Demonstration, _: str, host: Host) -> str:
     """A job on the sample."""
     from treadle.assistants.coding.job_kinds import find_coding_job_kind
     from treadle.files import SAMPLES_FOLDER
@@ -74,7 +74,7 @@ DEMONSTRATIONS = {
     "courses": Demonstration(
         "Answers from your own material, with one look or two",
         (
-            "How much salt goes into bread dough?",
+            "How much salt should I use for 500 g of flour?",
             "Is there a course on the same topic as lesson 4 of Chatbots That Look Things Up?",
         ),
         talked,
@@ -85,15 +85,15 @@ DEMONSTRATIONS = {
         talked,
     ),
     "guidance": Demonstration(
-        "A project's constraints beside its resources",
-        ("What constraints are in my ProblemSpec?", "Compare my constraints with my resources."),
+        "What a project is to reach, and what limits it",
+        ("What constraints are in my ProblemSpec?", "What are the goals of my project?"),
         guided,
     ),
     "reading": Demonstration("What a file is for, from its outline alone", ("What is server.go for?",), talked),
     "coding": Demonstration(
-        "A bug is found, mended and proven by the tests",
-        ("The total of a cart is too low: it looks as if the first price was left out.",),
-        mended,
+        "A bug is found, fixed and proven by the tests",
+        ("The total of a cart leaves out the first price.",),
+        fixed,
     ),
 }
 
@@ -114,7 +114,9 @@ def written(name: str, entries: list[Entry], folder: Path) -> bytes:
     assert isinstance(opened, Opened), "a journal begins so"
     last = entries[-1]
     assert isinstance(last, Finished), "a run that is still open shows nothing"
-    assert last.stopped in ("answered", "limit"), last.reason
+    assert last.stopped == "answered", last.reason
+    problems = [each.result.content for each in entries if isinstance(each, Returned) and each.result.problem]
+    assert not problems, problems
     about = {"recording": {"title": DEMONSTRATIONS[name].title, "date": time.strftime("%Y-%m-%d", time.localtime(began))}}
     first = replace(opened, origin={**RunOrigin(name).origin, **about}, user="")  # anybody may go on from it
     lines = [encode(replace(each, at=round(each.at - began, 3))) for each in (first, *entries[1:])]

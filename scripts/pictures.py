@@ -63,7 +63,7 @@ CODING = (
     calls(search={"action": "grep", "pattern": "def total"}, file={"action": "read", "path": "cart.py"}),
     calls(file={"action": "replace", "path": "cart.py", "old": "prices[1:]", "new": "prices"}),
     calls(test={}),
-    calls(give_answer={"summary": "Mend the total. It left the first price out.", "done": True}),
+    calls(give_answer={"summary": "Fix the total. It left the first price out.", "done": True}),
 )
 
 
@@ -129,13 +129,18 @@ SHOWN: dict[str, tuple[Show, tuple[Any, ...]]] = {  # what is shown, and what th
 }
 
 
-@asynccontextmanager
-async def served(folder: Path, replies: tuple[Any, ...]) -> AsyncGenerator[str]:
-    """The demonstration with all its samples, and a model that says this."""
+def scripted(folder: Path, replies: tuple[Any, ...]) -> dict[str, str]:
+    """The variable that names a model which says this."""
     here = folder / FOLDER / WORKSHOP  # where the server is, so that the model's name is no path
     here.mkdir(parents=True, exist_ok=True)
     (here / "words.json").write_text(json.dumps(replies or ["…"]))
-    env = {**os.environ, "TREADLE_HOME": str(folder), "TREADLE_MODEL": "scripted:words.json"}
+    return {"TREADLE_MODEL": "scripted:words.json"}
+
+
+@asynccontextmanager
+async def served(folder: Path, variables: dict[str, str]) -> AsyncGenerator[str]:
+    """The demonstration with all its samples, and the model that the variables name."""
+    env = {**os.environ, "TREADLE_HOME": str(folder), **variables}
     words = ("-m", "treadle.cli.main", "serve", "--demo", "--no-token", "--port", "0")
     pipe = asyncio.subprocess.PIPE
     server = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=env)
@@ -165,7 +170,7 @@ async def main(words: list[str]) -> None:
         async with Browser() as browser:
             for name in names:
                 show, replies = SHOWN[name]
-                async with served(Path(folder), replies) as url:
+                async with served(Path(folder), scripted(Path(folder), replies)) as url:
                     page = await browser.open("about:blank", width=WIDTH, height=HEIGHT, scheme=scheme)
                     await page.prefer(scheme, still=True)
                     await show(page, url)

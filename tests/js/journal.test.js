@@ -34,6 +34,12 @@ test("a reply in pieces asks the model once", () => {
     ["model_asked", "text_arrived", "text_arrived", "model_asked", "text_arrived"]);
 });
 
+test("what a provider keeps for itself in a reply is no call", () => {
+  const reply = { kind: "replied", parts: [{ part: "opaque", wire: "x", json: "1" }, { part: "written", id: "c1", name: "add" }] };
+  assert.deepEqual(named(new Reading().eventsOf(reply)), ["model_asked", "call_arrived"]);
+  assert.equal(inBrief(reply), "add(…)");
+});
+
 test("a call that is allowed starts at once, and one approved starts with what was approved", () => {
   const reading = new Reading();
   assert.deepEqual(named(reading.eventsOf({ kind: "judged", call, verdict: { verdict: "allow" } })), ["call_judged", "call_started"]);

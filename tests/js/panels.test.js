@@ -1,8 +1,7 @@
-// The logic of the assistants' panels: diffs, specs, readings, lessons, conversations.
+// The logic of the assistants' panels: specs, readings, lessons, conversations.
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isHunk, numbersOf, unchanged } from "/coding/hunks.js";
 import { nameOf, stateOf } from "/coding/format.js";
 import { excerpt, patternOf } from "/courses/excerpt.js";
 import { partsOf, piecesOf, placeIn } from "/courses/lesson.js";
@@ -11,34 +10,9 @@ import { composed, differences } from "/guidance/merge.js";
 import { runOf, turnsOf } from "/guidance/history.js";
 import { nameIn, verdict } from "/platform/spec-text.js";
 import { linesOf, lineWith, matching, phaseOf, readingOf } from "/reading/readings.js";
-import { languageOf, tinted, titleOf } from "/reading/languages.js";
-import { kindOf, previewOf } from "/static/diff-lines.js";
+import { languageOf, tinted, titleOf } from "/static/languages.js";
 
-// diffs
-
-test("a preview is words and a diff, or words and a text", () => {
-  const diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new";
-  assert.deepEqual(previewOf(`Edit x\n${diff}\n`), { words: "Edit x", rest: diff, isDiff: true });
-  assert.deepEqual(previewOf("Deploy:\nname: a\nimage: b"), { words: "Deploy:", rest: "name: a\nimage: b", isDiff: false });
-  assert.deepEqual(previewOf("Just words"), { words: "Just words", rest: "", isDiff: false });
-});
-
-test("each line of a diff has its kind", () => {
-  assert.deepEqual(["--- a/x", "+++ b/x", "@@ -1 +1 @@", "+new", "-old", " same", "! careful"].map(kindOf),
-    ["heading", "heading", "heading", "added", "removed", "same", "warning"]);
-});
-
-test("lines have the number that they have now, or had if they are gone", () => {
-  const lines = ["@@ -3,3 +3,3 @@", " a", "-b", "+c", "\\ No newline at end of file", "@@ -20 +20 @@", " d"];
-  assert.deepEqual(numbersOf(lines), [null, 3, 4, 4, null, null, 20]);
-  assert.deepEqual(lines.map(isHunk), [true, false, false, false, false, true, false]);
-});
-
-test("lines at both ends that are as they were keep their nodes, headings too", () => {
-  assert.deepEqual(unchanged(["@@ -1 +1 @@", " a", " z"], ["@@ -1 +1,2 @@", " a", "+b", " z"]), { head: 2, tail: 1 });
-  assert.deepEqual(unchanged([], ["a"]), { head: 0, tail: 0 });
-  assert.deepEqual(unchanged(["a", "a"], ["a", "a", "a"]), { head: 2, tail: 0 });
-});
+// jobs
 
 test("a job that completed without proof says so", () => {
   assert.deepEqual([true, false].map((isGood) => stateOf({ state: "completed", is_good: isGood })[0]), ["good", "warn"]);

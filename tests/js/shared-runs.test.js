@@ -10,7 +10,7 @@ test("the address of a run names its owner where another user shares it", () => 
   assert.deepEqual([runPath("a/b"), runPath("r", "an na"), runApiPath("r", "anna")],
     ["/runs/a%2Fb", "/shared/an%20na/r", "/api/shared/anna/r"]);
   for (const [runId, owner] of [["a/b", ""], ["job-1", "an na"]]) assert.deepEqual(runInPath(runPath(runId, owner)), { owner, runId });
-  assert.deepEqual(ACTIVITY.filter((place) => isAt(place, "/shared/anna/r")).map(({ title }) => title), ["Runs"]);
+  assert.deepEqual(ACTIVITY.filter((place) => isAt(place, { pathname: "/shared/anna/r", search: "" })).map(({ title }) => title), ["Runs"]);
 });
 
 test("shared runs are found by words of the title, the owner, an id, their status and assistant", () => {

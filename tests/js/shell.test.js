@@ -24,9 +24,16 @@ test("conversations stand in groups by their day, pinned ones first", () => {
 });
 
 test("jobs are a part of the runs, and a page below another is at the same place", () => {
-  const at = (/** @type {string} */ path) => ACTIVITY.filter((place) => isAt(place, path)).map(({ title }) => title);
+  const at = (/** @type {string} */ pathname) =>
+    ACTIVITY.filter((place) => isAt(place, { pathname, search: "" })).map(({ title }) => title);
   assert.deepEqual(["/runs", "/runs/abc", "/jobs", "/jobs/x", "/audit", "/"].map(at), [
     ["Runs"], ["Runs"], ["Runs"], ["Runs"], ["Audit"], []]);
+});
+
+test("a conversation that was begun on the first page is no new one", () => {
+  const fresh = { path: "/", title: "New conversation", icon: "square-pen" };
+  assert.deepEqual(["", "?assistant=coding", "?run=a"].map((search) => isAt(fresh, { pathname: "/", search })), [true, true, false]);
+  assert.equal(isAt(fresh, { pathname: "/runs", search: "" }), false);
 });
 
 test("a conversation is shown where the address names it, whatever else it has", () => {

@@ -16,7 +16,7 @@ import pytest
 from browser import Browser, needs_browser
 from cli.running import environment, start
 from server.running import Serving, host
-from treadle.core.entries import Finished, Opened, Said
+from treadle.core.entries import Finished, Opened, Returned, Said
 from treadle.core.errors import JournalDamaged
 from treadle.home import open_home
 from treadle.loop.state import replay
@@ -362,6 +362,8 @@ def test_a_recording_is_a_whole_run_that_shows_calls_and_ends_with_an_answer(nam
     assert len(entries[-1].text) > 40 or entries[-1].output
     assert state.finished == entries[-1]
     assert load_run_origin("x", entries[0], [name]).assistant == name  # so that it can be gone on with
+    assert {entry.stopped for entry in entries if isinstance(entry, Finished)} == {"answered"}
+    assert [entry.result.content for entry in entries if isinstance(entry, Returned) and entry.result.problem] == []
 
 
 @pytest.mark.parametrize("path", sorted(recordings.FOLDER.glob("*.jsonl")), ids=lambda path: path.stem)

@@ -45,6 +45,32 @@ def test_words_and_edges_stand_out(scheme):
     assert (faint, thin) == ([], [])
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_code_in_a_diff_stands_out(scheme):
+    known = colours(scheme)
+    changed = re.findall(
+        r"\.diff (?:ins|del) \{ background: color-mix\(in srgb, var\(--(\w+)\) (\d+)%, var\(--(\w+)\)\)",
+        (STATIC / "chat.css").read_text(),
+    )
+    assert [name for name, *_ in changed] == ["good", "bad"]
+    grounds = {name: mixed(known[name], known[other], int(share) / 100) for name, share, other in changed}
+    inks = ("ink", "soft", "accent", "good", "warn")  # code, its number and comments, and what highlight.js tells apart
+    faint = [(ink, name) for ink in inks for name, ground in grounds.items() if contrast(known[ink], ground) < 4.5]
+    assert faint == []
+
+
+def mixed(one, other, share):
+    pairs = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join([f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs])
+
+
+def test_every_page_of_a_panel_has_the_sidebar():
+    panels = sorted((STATIC.parents[1] / "assistants").glob("*/panel/*.html"))
+    assert len(panels) >= 6
+    without = [f"{path.parents[1].name}/{path.name}" for path in panels if "/static/shell.js" not in path.read_text()]
+    assert without == []
+
+
 def load_with_imports(path: Path, found: dict[Path, bytes]) -> None:
     """Collect a file of a page, and what it imports or uses, as a browser loads it; not what is loaded on demand."""
     if path in found:

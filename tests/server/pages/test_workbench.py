@@ -44,8 +44,12 @@ def test_an_assistant_is_chosen_asked_and_answers_with_its_calls(serve, visit, s
         await page.wait_for(READY)
         assert await page.evaluate("[...document.querySelectorAll('.chip')].map(each => each.innerText)") == [QUESTIONS[0]]
         assert await page.evaluate("document.querySelector('[aria-current]').innerText") == "New conversation"
+        await page.evaluate("document.activeElement.blur()")
+        await page.click(".assistant label")
+        await page.wait_for("document.activeElement.id === 'message'")
         await page.click(".chip")
         await page.wait_for(DONE.format(1))
+        await page.becomes("document.querySelectorAll('#sidebar [aria-current=page]').length", 0)
         assert await page.text(".said p") == QUESTIONS[0]
         assert await page.evaluate("document.querySelector('.words em').innerText") == "look"
         assert await page.evaluate("[...document.querySelectorAll('.words strong, .words td')].map(each => each.innerText)") == [

@@ -7,11 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.agent.agent import Agent, Discovery
-from treadle.agent.output import output_of
+from treadle.agent.output import OUTPUT_TOOL, output_of
 from treadle.core.calls import Call, Result
 from treadle.core.errors import ModelError
 from treadle.core.requests import Delta, Request, ToolSpec
 from treadle.core.seams import Model, Toolset
+from treadle.engine.catalog import OWN_TOOLS
 from treadle.engine.setup import Caller
 from treadle.guard.policy import to_policy
 from treadle.plugins.assistant import Assistant, Host
@@ -45,7 +46,7 @@ class ErrorTap:
             raise
 
 
-RESERVED_TOOLS = ("find_tools", "read_result", "search_conversation", "continue_call", "give_answer")  # the engine's own
+RESERVED_TOOLS = (*[tool.name for tool in OWN_TOOLS], OUTPUT_TOOL)
 
 
 class TurnAgent(Struct, frozen=True):

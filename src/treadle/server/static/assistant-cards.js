@@ -8,10 +8,11 @@ const KEY = "treadle-assistant";  // which one it was last
 /** @typedef {{ assistant: string, title: string, run_id: string, model: string, recorded: string }} Recording */
 
 /**
- * The choice. `chosen(assistant)` hears which one it is, `example(assistant, question)` which example was clicked.
- * @param {{ chosen: (assistant: AssistantInfo) => void, example: (question: string) => void }} given
+ * The choice. `chosen(assistant)` hears which one it is, `clicked()` that it was chosen with the mouse, which leaves the keyboard to
+ * what is written next; `example(question)` hears which example was clicked.
+ * @param {{ chosen: (assistant: AssistantInfo) => void, clicked: () => void, example: (question: string) => void }} given
  */
-export function assistantCards({ chosen, example }) {
+export function assistantCards({ chosen, clicked, example }) {
   const list = element("fieldset", { class: "assistants" }, element("legend", { class: "unseen" }, "Assistant"));
   const node = element("div", { class: "choice" }, list);
   /** @type {AssistantInfo[]} */
@@ -48,6 +49,9 @@ export function assistantCards({ chosen, example }) {
   }
 
   list.addEventListener("change", ({ target }) => target instanceof HTMLInputElement && keep(target.value));
+  list.addEventListener("click", ({ target, detail }) => {
+    if (detail && target instanceof HTMLInputElement) clicked();  // an arrow key has no detail
+  });
   return { node, load, loadRecordings, pick };
 }
 

@@ -18,6 +18,8 @@ const SETTLED = {  // what a person says became of a call
 
 const KEPT = 80;  // characters of a title
 
+/** @typedef {{ part: string, text: string, id: string, name: string }} ReplyPart */
+
 /** Makes events of entries, in their order: what an entry leaves out, the ones before it have said. */
 export class Reading {
   #names = new Map();  // of calls
@@ -51,15 +53,16 @@ export class Reading {
   _replied({ parts, more }) {
     const begun = this.#isInside ? [] : [{ event: "model_asked" }];
     this.#isInside = more ?? false;
-    return [...begun, ...parts.map((/** @type {{ part: string, text: string, id: string, name: string }} */ part) => this.#partOf(part))];
+    return [...begun, ...parts.flatMap((/** @type {ReplyPart} */ part) => this.#partOf(part))];
   }
 
-  /** @param {{ part: string, text: string, id: string, name: string }} given @returns {RunEvent} */
+  /** What a provider keeps for itself in a reply is nothing to show. @param {ReplyPart} given @returns {RunEvent[]} */
   #partOf({ part, text, id, name }) {
-    if (part === "text") return { event: "text_arrived", text };
-    if (part === "thinking") return { event: "thinking_arrived", text };
+    if (part === "text") return [{ event: "text_arrived", text }];
+    if (part === "thinking") return [{ event: "thinking_arrived", text }];
+    if (part !== "written") return [];
     this.#names.set(id, name);
-    return { event: "call_arrived", call_id: id, name };
+    return [{ event: "call_arrived", call_id: id, name }];
   }
 
   /** @param {Entry} entry */
@@ -178,7 +181,8 @@ const BRIEFS = {
   said: ({ text }) => text,
   steered: ({ text }) => text,
   delivered: ({ message_ids }) => pluralize(message_ids.length, "message"),
-  replied: ({ parts }) => parts.map((/** @type {Entry} */ part) => (part.part === "written" ? `${part.name}(…)` : part.text)).join(" "),
+  replied: ({ parts }) => parts.map((/** @type {ReplyPart} */ part) => (part.part === "written" ? `${part.name}(…)` : part.text))
+    .filter(Boolean).join(" "),
   called: ({ call }) => call.name,
   judged: ({ call, verdict }) => `${call.name}: ${verdict.verdict}${verdict.by && verdict.by !== "default" ? ` by ${verdict.by}` : ""}`,
   previewed: ({ call_id, text }, reading) => `${reading.nameOf(call_id)}: ${text ?? ""}`,

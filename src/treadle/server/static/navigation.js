@@ -13,8 +13,12 @@ export const ACTIVITY = [
 /** @type {NavigationItem} */
 export const SETTINGS = { path: "/settings", title: "Settings", icon: "settings" };
 
-/** Whether an address is at a place, or below it. @param {NavigationItem} place @param {string} pathname */
-export function isAt({ path, within = [] }, pathname) {
+/**
+ * Whether an address is at a place, or below it. A conversation that was begun on the first page is no new one any more.
+ * @param {NavigationItem} place @param {{ pathname: string, search: string }} at
+ */
+export function isAt({ path, within = [] }, { pathname, search }) {
+  if (path === "/") return pathname === "/" && !new URLSearchParams(search).has("run");
   return pathname === path || within.some((each) => pathname.startsWith(each));
 }
 

@@ -108,7 +108,7 @@ function drawHead(info, { usage, origin, queued, approvals }) {
   if (owner) return;
   byId("doings").replaceChildren(...[
     isJob ? element("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(runId)}` }, "Job") : null,
-    isJob || info.parent ? null : element("a", { class: "button", href: bench }, "Continue in the workbench"),
+    isJob || info.parent ? null : element("a", { class: "button", href: bench }, "Continue the conversation"),
     element("a", { class: "button quiet", href: `/runs/${encodeURIComponent(runId)}/compare` }, "Compare"),
     me && !info.parent
       ? element("button", { type: "button", class: "quiet", id: "share", "aria-haspopup": "dialog", onclick: share }, "Share") : null,

@@ -16,6 +16,8 @@ const root = document.documentElement, main = query(document, "main"), bar = que
 /** @type {AssistantInfo[]} */
 let assistants = [];
 let soon = 0;
+/** @type {[import("./navigation.js").NavigationItem, HTMLAnchorElement][]} */
+const links = [];
 
 const badge = element("span", { class: "side-count", id: "waiting", hidden: true });
 const offered = element("ul", { class: "side-list" });
@@ -46,15 +48,25 @@ const shade = element("div", { class: "side-shade", hidden: true, onclick: () =>
 
 /** @param {import("./navigation.js").NavigationItem} place @param {Child} [more] */
 function link(place, more = null) {
-  const isHere = isAt(place, location.pathname) && !(place.path === "/" && new URLSearchParams(location.search).has("run"));
-  return element("a", { class: "side-item", href: place.path, title: place.title, "aria-current": isHere ? "page" : null },
+  const made = element("a", { class: "side-item", href: place.path, title: place.title },
     icon(place.icon), element("span", { class: "side-words" }, place.title), more);
+  links.push([place, made]);
+  return made;
+}
+
+/** Mark the place where one is: the address of a page changes when a conversation begins on it. */
+function markHere() {
+  for (const [place, node] of links) {
+    if (isAt(place, location)) node.setAttribute("aria-current", "page");
+    else node.removeAttribute("aria-current");
+  }
 }
 
 // what changes
 
 /** Load the pending approvals and the conversations again; call it where they have changed. */
 export async function refreshShell() {
+  markHere();
   const [{ approvals }] = await Promise.all([ask("/api/approvals").catch(() => ({ approvals: [] })), conversations.load()]);
   badge.hidden = approvals.length === 0;
   badge.replaceChildren(`${approvals.length}`, element("span", { class: "unseen" }, " waiting"));

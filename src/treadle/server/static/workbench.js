@@ -17,7 +17,7 @@ let assistant = null;
 let loads = 0;
 
 const models = modelPicker(byId("model", HTMLSelectElement), byId("notices"));
-const choice = assistantCards({ chosen, example: (question) => talk.ask(question) });
+const choice = assistantCards({ chosen, clicked: () => talk.focus(), example: (question) => talk.ask(question) });
 const talk = new Chat(byId("chat"), {
   ...inRuns(() => ({ assistant: assistant?.name, ...models.chosen() })),
   ...inOneRun(open),

@@ -1,9 +1,7 @@
 // What a job changes, file by file, while it works. Only what is new is drawn, so that one can read on meanwhile.
 
-import { diffLine } from "/static/diff.js";
-import { hunkKindOf } from "/static/diff-lines.js";
+import { drawDiff } from "/static/code-view.js";
 import { ask, byId, element, query } from "/static/treadle.js";
-import { isHunk, numbersOf, unchanged } from "./hunks.js";
 import { pluralize } from "/static/format.js";
 
 const KINDS = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], renamed: ["R", "renamed"] };
@@ -103,7 +101,7 @@ function update(known, file) {
   const { node, lines } = known ?? { node: nodeOf(), lines: null };
   const pre = query(node, "pre");
   query(node, "summary").replaceChildren(...headOf(file));
-  if (!lines || lines.join("\n") !== file.lines.join("\n")) drawLines(pre, lines, file.lines);
+  if (!lines || lines.join("\n") !== file.lines.join("\n")) drawDiff(pre, lines, file.lines, file.path);
   const words = file.is_binary ? "No text: it can't be shown." : file.left_out ? `${pluralize(file.left_out, "line")} more.` : "";
   query(node, "p").textContent = words;
   pre.hidden = !file.lines.length;
@@ -124,22 +122,4 @@ function headOf({ path, was, kind, added, removed }) {
     element("span", { class: "counts" },
       element("span", { class: "good" }, `+${added}`), " ", element("span", { class: "bad" }, `−${removed}`)),
   ];
-}
-
-/** @param {HTMLElement} pre @param {string[] | null} before @param {string[]} lines */
-function drawLines(pre, before, lines) {
-  const old = before ?? [], { head, tail } = unchanged(old, lines);
-  const gone = [...pre.children].slice(head, old.length - tail), next = pre.children[old.length - tail] ?? null;
-  for (const node of gone) node.remove();
-  for (const line of lines.slice(head, lines.length - tail)) pre.insertBefore(lineOf(line, before !== null), next);
-  for (const [at, number] of numbersOf(lines).entries()) {
-    const node = pre.children[at];
-    if (isHunk(lines[at])) node.textContent = `${lines[at]}\n`;
-    node.setAttribute("data-number", `${number ?? ""}`);
-  }
-}
-
-/** @param {string} line @param {boolean} isFresh */
-function lineOf(line, isFresh) {
-  return diffLine(line, hunkKindOf(line), isFresh && /^[+-]/.test(line) ? "fresh" : "");
 }

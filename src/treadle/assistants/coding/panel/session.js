@@ -48,4 +48,7 @@ function complain(error) {
 }
 
 if (remembered()) open(remembered()).catch(complain);
-else modes.show("").catch(complain);
+else {
+  modes.show("").catch(complain);
+  talk.focus();
+}

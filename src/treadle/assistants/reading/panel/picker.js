@@ -4,7 +4,7 @@ import { pluralize } from "/static/format.js";
 import { byId, element } from "/static/treadle.js";
 import { matching, phaseOf } from "./readings.js";
 import { open, openDraft, read, setDraft, state, update } from "./state.js";
-import { languageOf, languages, titleOf } from "./languages.js";
+import { languageOf, languages, titleOf } from "/static/languages.js";
 
 const MOST = 300;             // files that are listed at once
 const LARGEST = 10_000_000;   // bytes of a file that is dropped

@@ -9,7 +9,7 @@ import "./repository.js";
 import { drawSource } from "./source.js";
 import { linesOf, phaseOf } from "./readings.js";
 import { blocks, loadFiles, loadHealth, look, open, pin, read, state, step, unpin, watch } from "./state.js";
-import { languageOf, titleOf } from "./languages.js";
+import { languageOf, titleOf } from "/static/languages.js";
 
 const OFTEN = 2000;  // milliseconds between looks for a change
 

@@ -2,10 +2,11 @@
 // lie in chunks that are laid out and tinted only when they come into view. Every row is equally high, so that where a line is can
 // be reckoned rather than measured.
 
+import { fitNumbers, tintLine } from "/static/code-view.js";
+import { languageOf, tinted } from "/static/languages.js";
 import { byId, element } from "/static/treadle.js";
 import { linesOf } from "./readings.js";
 import { blocks, pin, state, unfold } from "./state.js";
-import { languageOf, tinted } from "./languages.js";
 
 const CHUNK = 100;     // lines
 const LONG = 2000;     // lines from which a browser gains by leaving out what isn't seen
@@ -63,7 +64,7 @@ function build({ name, text, language }) {
   for (const chunk of chunks) near.observe(chunk);
   pane.classList.toggle("long", lines.length > LONG);
   pane.setAttribute("aria-label", `Source of ${name}`);
-  pane.style.setProperty("--digits", `${String(lines.length).length}`);
+  fitNumbers(pane, lines.length);
   pane.style.setProperty("--columns", `${widest(texts)}`);
   [lit, spot] = [[], null];
   pane.scrollTo({ top: 0, left: 0, behavior: "instant" });
@@ -103,14 +104,10 @@ function tintChunks(changes) {
     if (!isIntersecting) continue;
     near.unobserve(target);
     const first = Number(target.getAttribute("data-chunk")) * CHUNK;
-    for (const [more, line] of lines.slice(first, first + CHUNK).entries()) tintLine(line, pieces[first + more]);
+    for (const [more, line] of lines.slice(first, first + CHUNK).entries()) {
+      if (line.textContent.length <= LONGEST) tintLine(line, pieces[first + more]);
+    }
   }
-}
-
-/** @param {HTMLElement} line @param {[string, string][]} made */
-function tintLine(line, made) {
-  if (made.every(([kind]) => !kind) || line.textContent.length > LONGEST) return;
-  line.replaceChildren(...made.map(([kind, text]) => (kind ? element("span", { class: kind }, text) : text)), "\n");
 }
 
 // blocks
