@@ -11,8 +11,8 @@ from cli.running import InProcess, asks, script
 from packages import install
 from server.running import Serving, assistant
 from treadle.core.entries import Opened
-from treadle.core.errors import SettingsError
-from treadle.plugins.models import configured_model, model_spec, resolve_model, split_model_names
+from treadle.core.errors import SettingsError, UnknownModel
+from treadle.plugins.models import check_model_name, configured_model, model_spec, resolve_model, split_model_names
 from treadle.server.demo.model import find_demo_model
 from treadle.server.host import make_host
 from treadle.workers.run_spec import WorkerModels, run_spec_of
@@ -153,7 +153,9 @@ def test_one_address_is_not_that_of_several_servers(typed, settle):
     assert "[providers.KIND]" in ran.err
 
 
-def test_only_a_comma_before_a_known_kind_separates(typed, settle):
+def test_a_comma_before_what_looks_like_a_name_separates(typed, settle):
+    with pytest.raises(UnknownModel, match="'nosuch'"):
+        check_model_name("openai:a, nosuch:b")
     assert split_model_names("command:echo a, b: c") == ["command:echo a, b: c"]
     assert split_model_names("openai:a,ollama:b , anthropic:c") == ["openai:a", "ollama:b", "anthropic:c"]
     settle("Hi.")

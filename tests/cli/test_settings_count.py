@@ -19,7 +19,7 @@ from server.running import Serving, assistant
 from treadle.agent.agent import Agent
 from treadle.agent.code_mode import ProgramToolset
 from treadle.core.calls import Allow, Ask, Call, Deny
-from treadle.core.requests import ToolSpec
+from treadle.core.requests import ToolSpec, Traits
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
 from treadle.home import open_home
@@ -27,6 +27,7 @@ from treadle.models.calling.prompted import PromptedModel
 from treadle.plugins import assistants as making
 from treadle.server.host import make_host
 from treadle.server.mcp.assistants import PrefixedPolicies
+from treadle.testing import Scripted
 from treadle.workers.run_spec import RunSpec, WorkerModels, open_agent
 
 SETTLED = """
@@ -114,6 +115,26 @@ def test_code_mode_counts_for_every_assistant(typed, made, tmp_path, words):
     assert all(isinstance(setup.toolset, ProgramToolset) for setup in made)
 
 
+@pytest.mark.parametrize("words", [words for _, words in COMMANDS if words[0] in ("ask", "chat")], ids=" ".join)
+@pytest.mark.parametrize("setting", ["true", "false"])
+def test_whether_answers_are_checked_counts_for_every_assistant(typed, made, tmp_path, words, setting):
+    (tmp_path / "own.toml").write_text(f"[model]\ngrounded = {setting}\n")
+    assert typed(*words, stdin="Hello?\n").code == 0
+    assert made
+    demanded = {"platform", "guidance", "courses"}  # these check their answers always
+    for setup in made:
+        is_checked = setup.output is not None and setup.output.grounded
+        assert is_checked == (setting == "true" or setup.name in demanded), setup.name
+
+
+@pytest.mark.parametrize("native_calls", [True, False])
+def test_answers_of_a_model_without_native_calls_are_checked_by_default(native_calls):
+    model = Scripted("Hi.", traits=Traits(native_calls=native_calls))
+    plain = making.configured_agent(None, model, parts={"name": "ask", "grounded": None})
+    assert (plain.setup.output is not None and plain.setup.output.grounded) is not native_calls
+    assert making.configured_agent(None, model, parts={"name": "ask"}).setup.output is None
+
+
 @pytest.mark.parametrize(("prepare", "words"), COMMANDS, ids=lambda words: "-".join(words))
 def test_settings_count_for_every_command(typed, made, tmp_path, prepare, words):
     if words[0] == "read":
@@ -149,10 +170,13 @@ def test_a_dialect_that_is_typed_counts_for_every_assistants_command(typed, made
 def test_a_dialect_that_is_typed_counts_for_a_job_and_when_it_goes_on(typed, tmp_path):
     typed.set(TREADLE_MODEL=script(tmp_path, "```bash\ngive_answer --review 'All is well' --verdict APPROVE\n```"))
     (tmp_path / "change.diff").write_text("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n")
-    ran = typed("review", "--diff", f"@{tmp_path / 'change.diff'}", "--dialect", "klingon", "--json")
-    assert (ran.code, ran.json["origin"]["dialect"]) == (1, "klingon")
-    assert "There is no dialect 'klingon'" in ran.json["why"]
-    assert "There is no dialect 'klingon'" in typed("jobs", "resume", ran.json["id"], "--json").json["why"]
+    (tmp_path / "own.toml").write_text('[model]\ndialect = "klingon"\n')
+    review = ("review", "--diff", f"@{tmp_path / 'change.diff'}", "--json")
+    ran = typed(*review, "--dialect", "bash")
+    assert (ran.json["origin"]["dialect"], "klingon" in ran.json["why"]) == ("bash", False)
+    assert "klingon" not in typed("jobs", "resume", ran.json["id"], "--json").json["why"]
+    ran = typed(*review)
+    assert (ran.code, "There is no dialect 'klingon'" in ran.json["why"]) == (1, True)
     again = typed("jobs", "resume", ran.json["id"], "--dialect", "native", "--json")
     assert "klingon" not in again.json["why"]
 

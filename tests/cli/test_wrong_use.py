@@ -18,6 +18,11 @@ MISSPELT = {
         "treadle stats",
         "argument --by: 'zzz' isn't one of the choices. There are: tool, assistant, model, user, day.",
     ),
+    ("approve", "", ""): ("treadle approve", "argument RUN: it is empty. Name a run, or leave it out."),
+    ("approve", "a", ""): ("treadle approve", "argument CALL: it is empty. Name a call, or leave it out."),
+    ("jobs", "resume", ""): ("treadle jobs resume", "argument JOB: it is empty. Name a job, or leave it out."),
+    ("undo", ""): ("treadle undo", "argument JOB: it is empty. Name a job, or leave it out."),
+    ("guide", "show", ""): ("treadle guide show", "argument PROJECT: it is empty. Name a project, or leave it out."),
     ("show", "a", "b", "c"): ("treadle show", "unexpected arguments: b c"),
     ("completion", "fsh"): ("treadle completion", "'fsh' isn't one of the choices. Did you mean fish or zsh?"),
     ("courses", "lisst"): ("treadle courses", "there is no action 'lisst'. Did you mean list?"),
@@ -32,6 +37,26 @@ def test_what_was_meant_is_suggested(home, words):
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines()[-1].endswith(says)
     assert not command or ran.err.startswith(f"usage: {command} ")
+
+
+NO_KIND = "treadle: No kind of model is called 'opnai'. Did you mean openai:gpt-5?"
+EARLY = {
+    ("build", "x", "--dialect", "bsh"): "treadle: There is no dialect 'bsh'. Did you mean bash?",
+    ("debug", "x", "--dialect", "heldd", "--detach"): "treadle: There is no dialect 'heldd'. Did you mean held?",
+    ("submit", "-a", "coding", "x", "-m", "opnai:gpt-5"): NO_KIND,
+    ("serve", "--port", "0", "-m", "opnai:gpt-5"): NO_KIND,
+    ("acp", "-m", "opnai:gpt-5"): NO_KIND,
+    ("acp", "--dialect", "nativ"): "treadle: There is no dialect 'nativ'. Did you mean native?",
+    ("ask", "x", "-m", "openai:gpt-5", "-m", "opnai:gpt-5"): NO_KIND,
+}
+
+
+@pytest.mark.parametrize("words", EARLY, ids=" ".join)
+def test_a_model_or_a_dialect_that_does_not_exist_is_refused_before_anything_begins(home, words):
+    ran = treadle(home, *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(EARLY[words])
+    assert not (home / "data").exists()
 
 
 @pytest.mark.parametrize(

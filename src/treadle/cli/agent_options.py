@@ -60,6 +60,7 @@ class AgentOptions(Struct, frozen=True):
 def options_from_args(args: argparse.Namespace, before: AgentOptions | None = None) -> AgentOptions:
     """Return the options from the parsed arguments; options that weren't typed stay as in `before`."""
     given = vars(args)
+    _check_names(given)
     if before is None:
         here = str(Path.cwd())
         before = AgentOptions(folder=here, workspace=_resolve_workspace(given["workspace"]) if given.get("workspace") else here)
@@ -79,6 +80,18 @@ def options_from_args(args: argparse.Namespace, before: AgentOptions | None = No
         demo=before.demo or bool(given.get("demo")),
         about={**before.about, **dict(map(_split_context, given.get("context") or ()))},
     )
+
+
+def _check_names(given: dict[str, Any]) -> None:
+    """Raise for a typed model or dialect that doesn't exist: before a run is queued, a job begun or a connection accepted."""
+    if given.get("model"):
+        from treadle.plugins.models import check_model_name
+
+        check_model_name(given["model"])
+    if given.get("dialect"):
+        from treadle.settings.calling_modes import check_calling_mode
+
+        check_calling_mode(given["dialect"])
 
 
 def options_of_run(run_id: str, opened: Opened | None) -> AgentOptions | None:

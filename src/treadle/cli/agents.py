@@ -99,6 +99,7 @@ def _agent_parts(chosen: AgentOptions, face: Display, name: str, model: Model | 
         "dialect": chosen.dialect,
         "instructions": chosen.instructions,
         "policy": chosen.policy or None,
+        "grounded": None,
     }
 
 

@@ -49,11 +49,20 @@ def _run_guarded(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered must not complain either
+        _discard_stdout()
         return BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - the last one to hear of it; a person gets a sentence, never a traceback
-        return _print_error(error)
+        code = _print_error(error)
+        try:
+            sys.stdout.flush()
+        except OSError:  # a full disk, say; the interpreter would try again at its end, and exit with a code of its own
+            _discard_stdout()
     return code
+
+
+def _discard_stdout() -> None:
+    """Have what is still buffered go nowhere, so that it doesn't complain either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run_builtin(args: argparse.Namespace) -> int:

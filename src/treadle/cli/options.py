@@ -15,7 +15,7 @@ from treadle.cli.server_options import (
     users_options,
     worker_options,
 )
-from treadle.core.states import parse_state_name
+from treadle.core.states import RUN_STATUSES, parse_state_name
 from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options
 
 LAST = "last"  # as in core.id_matching, which isn't imported for help
@@ -170,9 +170,8 @@ def _runs_options(command: CommandParser) -> None:
 
 
 def _runs_list_options(action: CommandParser) -> None:
-    statuses = ("open", "answered", "limit", "waiting", "cancelled", "failed")
-    kind = partial(parse_state_name, states=statuses)
-    action.add_argument("--status", type=kind, choices=statuses, default=argparse.SUPPRESS, help="only runs with this status")
+    kind = partial(parse_state_name, states=RUN_STATUSES)
+    action.add_argument("--status", type=kind, choices=RUN_STATUSES, default=argparse.SUPPRESS, help="only runs with this status")
     words = "only runs with an answer that its user has rated so"
     action.add_argument("--rating", choices=("good", "bad"), default=argparse.SUPPRESS, help=words)
     _list_options(action)

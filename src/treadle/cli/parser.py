@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 UNLIMITED = "unlimited"
+IDS = frozenset(("RUN", "JOB", "CALL", "PROJECT"))  # arguments that mean the last one, or the only one, where they are left out
 
 
 def integer_from(least: int) -> Callable[[str], int]:
@@ -75,6 +76,12 @@ class CommandParser(argparse.ArgumentParser):
             self.error(f"unexpected argument{'s' if len(words) > 1 else ''}: {' '.join(words)}")
         near = nearest_names(option, [known for known in self._option_string_actions if known.startswith("--")])
         self.error(f"there is no option {option}. {format_hint(near, ()) if near else ''}".rstrip())
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Return an argument's value. An id that is empty, as of a shell variable that isn't set, isn't one that was left out."""
+        if arg_strings == [""] and action.metavar in IDS and not action.option_strings:
+            raise argparse.ArgumentError(action, f"it is empty. Name a {str(action.metavar).lower()}, or leave it out.")
+        return super()._get_values(action, arg_strings)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise for a value or a subcommand that isn't one of the choices, with the likely ones."""

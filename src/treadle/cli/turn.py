@@ -46,8 +46,8 @@ async def take_turn(
     describe = status.describe if typed is None else lambda: typed.describe() or status.describe()
     with face.screen.status.showing(describe):
         result = await _run_interruptible(agent, run_id, face, work((status, teller)), received, steer)
-    if face.screen.is_broken:
-        raise BrokenPipeError
+    if face.screen.broken is not None:
+        raise _explain_broken(face.screen.broken, run_id if memory is None else "")
     if result is not None:
         journal = None if memory is None else Services(journal=memory)
         cut_off = await Runs(journal).interrupted_calls(run_id) if result.interrupted else ()
@@ -59,6 +59,14 @@ async def take_turn(
     if result is None:
         raise TurnInterrupted
     return result
+
+
+def _explain_broken(error: OSError, run_id: str) -> OSError:
+    """Return the error to raise for output that can't be written. A reader that has gone needs no explanation."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    kept = f" The run is kept; to see it: treadle show {run_id}" if run_id else ""
+    return OSError(f"the output can't be written: {error.strerror}.{kept}")
 
 
 def _make_printer(face: Display, *, says: bool) -> EventPrinter:

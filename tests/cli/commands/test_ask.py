@@ -1,11 +1,14 @@
 import json
+import re
 import signal
 import threading
+from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from attachments import png
-from cli.running import TOOLBOX, Ran, asks, script, start, treadle
+from cli.running import TOOLBOX, Ran, asks, environment, opened, script, start, treadle
 from wire import WireServer, call, gate, refuse, reply, stall, think
 
 
@@ -102,9 +105,9 @@ def test_a_model_is_made_to_call_in_a_dialect_and_again_when_the_run_goes_on(hom
 
 @pytest.mark.parametrize("command", ["ask", "chat"])
 def test_a_dialect_that_is_not_there_is_one_sentence(home, command):
-    ran = treadle(home, command, "-m", script(home, "hello"), "--dialect", "klingon", stdin="x")
+    ran = treadle(home, command, "-m", script(home, "hello"), "--dialect", "zzz", stdin="x")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("treadle: There is no dialect 'klingon'. There are: native, held, apertus_json, auto")
+    assert ran.err.startswith("treadle: There is no dialect 'zzz'. There are: native, held, apertus_json, auto")
     assert len(ran.err.splitlines()) == 1
 
 
@@ -243,6 +246,21 @@ def test_an_interrupt_cancels_the_run_and_keeps_it(home):
     assert "interrupted" in problems
     assert "Traceback" not in problems
     assert "cancelled" in treadle(home, "runs").out
+
+
+@pytest.mark.parametrize("command", [("ask", "x"), ("ask", "x", "--events"), ("chat",)], ids=" ".join)
+def test_an_answer_that_cannot_be_written_fails_and_is_kept(home, command):
+    with Path("/dev/full").open("w") as full:
+        process = opened(
+            *command, "-m", script(home, "hello"), env=environment(home), stdin=PIPE, stdout=full, stderr=PIPE, text=True
+        )
+        _, problems = process.communicate("x\n", timeout=120)
+    assert process.returncode == 1
+    said = re.fullmatch(
+        r"treadle: the output can't be written: No space left on device\. The run is kept; to see it: (.*)\n", problems
+    )
+    assert said is not None, problems
+    assert treadle(home, *said[1].split()[1:]).code == 0
 
 
 def test_a_reader_who_leaves_cancels_the_run(home):

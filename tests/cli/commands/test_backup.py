@@ -74,7 +74,7 @@ def test_what_people_showed_is_in_it_and_comes_back(kept, tmp_path):
 
 
 def test_a_database_is_copied_as_of_one_moment_while_it_is_written(kept, tmp_path):
-    path, over = kept / "data" / "busy.db", threading.Event()
+    path, begun, over = kept / "data" / "busy.db", threading.Event(), threading.Event()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("CREATE TABLE pairs (a INTEGER, b INTEGER)")
@@ -86,11 +86,13 @@ def test_a_database_is_copied_as_of_one_moment_while_it_is_written(kept, tmp_pat
             with other:  # both or none
                 other.execute("INSERT INTO pairs VALUES (?, ?)", (number, number))
                 other.execute("INSERT INTO pairs VALUES (?, ?)", (-number, -number))
+            begun.set()
         other.close()
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
+        assert begun.wait(60)
         assert treadle(kept, "backup", str(tmp_path / "all.tar.gz")).code == 0
     finally:
         over.set()

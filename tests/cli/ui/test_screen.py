@@ -1,3 +1,4 @@
+import errno
 import io
 
 import pytest
@@ -11,8 +12,12 @@ class Terminal(io.StringIO):
 
 
 class Gone(io.StringIO):
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
     def write(self, text):
-        raise BrokenPipeError
+        raise self.error
 
 
 class Same:
@@ -105,13 +110,14 @@ def test_widths_stay_within_reason(monkeypatch):
     assert Screen(out=io.StringIO(), err=io.StringIO()).width is None
 
 
-def test_a_reader_that_is_gone_is_reported_once_and_then_nothing_is_written():
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(errno.ENOSPC, "No space left on device")], ids=["gone", "full"])
+def test_an_output_that_takes_nothing_is_reported_once_and_then_nothing_is_written(error):
     gone = []
-    screen = Screen(out=Gone(), err=io.StringIO())
-    with pytest.raises(BrokenPipeError):
+    screen = Screen(out=Gone(error), err=io.StringIO())
+    with pytest.raises(type(error)):
         screen.line("x")
     screen.on_broken = lambda: gone.append(True)
     screen.say("x")
     screen.say("y")
     assert gone == [True]
-    assert screen.is_broken
+    assert screen.broken is error

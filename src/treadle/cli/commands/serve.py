@@ -12,6 +12,7 @@ from treadle.cli.ui.screen import Screen
 from treadle.core.errors import SettingsError
 from treadle.engine.telemetry import start_telemetry
 from treadle.plugins.assistants import find_assistants
+from treadle.plugins.models import check_model_name
 from treadle.settings.loader import user_settings
 from treadle.stores.owner_access import TOKEN_FILE
 
@@ -27,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
 
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise SettingsError("The server needs starlette and uvicorn, which aren't installed: pip install 'treadle[server]'")
+    if args.model:
+        check_model_name(args.model)
     return run_async(_serve(args, Screen()))
 
 

@@ -54,8 +54,8 @@ class Screen:
         self._out = ScreenStream(out or sys.stdout)
         self._err = ScreenStream(err or sys.stderr)
         self._quiet = quiet
-        self.on_broken: Callable[[], None] | None = None  # what to do when nobody reads any more; without it that is raised
-        self.is_broken = False
+        self.on_broken: Callable[[], None] | None = None  # what to do when nothing can be written; without it that is raised
+        self.broken: OSError | None = None  # why: the reader has gone, the disk is full
         self.status = StatusLine(self._err.file, self._fit_status, draws=not quiet)
 
     @property
@@ -147,15 +147,15 @@ class Screen:
             stream.wrapper.begin_line()
 
     def _write(self, stream: ScreenStream, text: str) -> None:
-        if self.is_broken:
+        if self.broken is not None:
             return
         try:
             self.status.write(stream.file, text, is_terminal=stream.is_terminal)
             stream.file.flush()
-        except BrokenPipeError:
+        except OSError as error:
             if self.on_broken is None:
                 raise
-            self.is_broken = True
+            self.broken = error
             self.on_broken()
 
 
