@@ -10,6 +10,8 @@ from bench.coding.dataset import make_debug, make_once
 from bench.coding.tasks import Task
 from bench.courses.asked import FRESH
 from bench.courses.dataset import fresh
+from bench.foreign import dataset as foreign
+from bench.foreign.__main__ import ABSENT, summarize
 from bench.guidance.dataset import questions
 from bench.guidance.questions import QUESTIONS
 from bench.platform.dataset import seen
@@ -61,6 +63,31 @@ def test_course_questions_are_graded_by_the_runner(tmp_path: Path):
     assert len(report.cases) == len(FRESH)
     assert passed(report) == {each.text for each in FRESH if not each.sources}
     assert write_page("Questions", {"held out": report}).startswith("Questions\n\n**")
+
+
+def test_questions_over_foreign_material_are_graded_by_the_runner(tmp_path: Path):
+    scripts: dict[str, list[object]] = {
+        "how often do I have to water the monstera": [calls(("list_plants", {})), "Every 9 days."],
+        "What did the shoes cost?": [calls(("list_expenses", {})), "89.95, of 4711 in all."],
+        "how many copies of The Salt Road are in": [calls(("find_books", {"query": "salt"})), "3 copies."],
+        "Do you have The Hobbit?": ["Yes, we have The Hobbit."],
+        "how much money is there": [calls(("get_problem_spec", {})), "35,000 in all."],
+        "Which image is ferry-tickets on?": ["registry.example/ferry/tickets:7.0.2"],
+    }
+    kinds = {"platform": foreign.platform, "guidance": foreign.guidance, "functions": foreign.functions, "openapi": foreign.openapi}
+    reports = {name: ask(dataset, scripts, tmp_path / name) for name, dataset in kinds.items()}
+    right = {name: {case for case in passed(report) if case not in ABSENT} for name, report in reports.items()}
+    assert right == {
+        "platform": {"Which image is ferry-tickets on?"},
+        "guidance": {"how much money is there"},
+        "functions": {"how often do I have to water the monstera"},
+        "openapi": {"how many copies of The Salt Road are in"},
+    }
+    summary = summarize(reports, tmp_path)
+    assert (
+        "| functions | 2 of 15 (13%) | 5 of 5 (100%) | 1 |" in summary
+    )  # the price is right, and beside it is a number from nowhere
+    assert "| openapi | 1 of 15 (7%) | 4 of 5 (80%) | 0 |" in summary
 
 
 FIXED = "def double(number):\n    return number * 2\n"

@@ -225,9 +225,7 @@ def test_steps_and_changes_come_while_it_works_and_nothing_jumps(visit, shop):
 
 def test_lines_are_marked_by_sign_and_number_and_not_by_colour_alone(visit, shop):
     async def look(page):
-        lines = (
-            "[...document.querySelectorAll('.diff > *')].map(each => [each.tagName, each.dataset.number, each.innerText.trimEnd()])"
-        )
+        lines = "[...document.querySelectorAll('.diff > *')].map(each => [each.tagName, each.dataset.n, each.innerText.trimEnd()])"
         await page.wait_for("document.querySelectorAll('.diff > *').length === 4")
         assert await page.evaluate(lines) == [
             ["SPAN", "", "@@ -1,2 +1,2 @@"],

@@ -655,7 +655,7 @@ def test_what_looks_like_html_stays_text(visit):
             ".call .arguments",
             ".words pre",
             ".words table",
-            ".approval .diff",
+            ".approval .preview pre",
         ):
             assert BAD in await page.evaluate(f"document.querySelector('{place}').textContent"), place
         await page.click("#new-spec")

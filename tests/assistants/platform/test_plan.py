@@ -127,6 +127,32 @@ def test_why_something_failed_is_looked_up_in_the_newest_of_what_was_found():
     )
 
 
+def test_a_resource_that_was_taken_for_an_application_is_looked_for_among_all():
+    call = Message("model", (Call("c", "list_resources", {"app_name": "seats"}),))
+    nothing = Message("tools", (result("list_resources", "seats has no resources."),))
+    move, _ = led([said("What does seats belong to?"), call, nothing])
+    assert move.calls == (("list_resources", {}),)
+    everything = brought("list_resources", "The platform has no resources.")
+    move, asked = led([said("What does seats belong to?"), call, nothing, *everything], "There is none.")
+    assert (move.text, len(asked)) == ("There is none.", 1)
+
+
+RESOURCES = [
+    {"application_name": "shop", "resource_name": "seats", "resource_type": "postgres"},
+    {"application_name": "wiki", "resource_name": "pages", "resource_type": "postgres"},
+]
+
+
+def test_details_of_a_resource_are_looked_up_in_the_application_that_has_it():
+    found = brought("list_resources", RESOURCES)
+    move, _ = led([said("How big is the database pages?"), *found])
+    assert move.calls == (("get_application", {"app_name": "wiki"}),)
+    several, asked = led([said("Which version do our databases have?"), *found], "It doesn't say.")
+    assert (several.calls, len(asked)) == ((), 1)
+    plain, asked = led([said("Who has the database pages?"), *found], "wiki.")
+    assert (plain.calls, len(asked)) == ((), 1)
+
+
 def test_the_newest_failure_is_retried_where_no_number_was_named():
     listed = brought("list_workflows", [{"id": 7, "status": "failed"}, {"id": 3}])
     assert led([said("Retry the workflow of demo-app"), *listed])[0].calls == (("retry_workflow", {"workflow_id": "7"}),)

@@ -58,13 +58,19 @@ def match_titles(name: str, titles: Sequence[str]) -> TitleMatch:
 
 
 def find_mentioned_title(text: str, titles: Sequence[str]) -> int | None:
-    """Return the index of the title mentioned in a text: the one with most of its words there; None if there is none."""
+    """Return the index of the title mentioned in a text: the one with most of its words there; None if there is none.
+
+    A word of several titles mentions none of them by itself.
+    """
     said = text[:LONGEST].casefold()
     found = [(len(title), place) for place, title in enumerate(titles) if title and title.casefold() in said]
     if found:
         return max(found)[1]
     told = significant_words(said)
-    scores = [_word_overlap(significant_words(title), told) for title in titles]
+    words = [significant_words(title) for title in titles]
+    common = Counter([word for each in words for word in {*each}])
+    own = [tuple([word for word in each if common[word] == 1]) for each in words]
+    scores = [_word_overlap(each, told) if _word_overlap(mine, told) else 0.0 for each, mine in zip(words, own, strict=True)]
     best = max(scores, default=0.0)
     return scores.index(best) if best >= FLOOR and scores.count(best) == 1 else None
 

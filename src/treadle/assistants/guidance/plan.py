@@ -85,6 +85,11 @@ _CHANGES = re.compile(  # an imperative, which has no question mark, or a polite
     r"|update (?:the|my|our))\b",
     re.IGNORECASE,
 )
+_SPEAKS = re.compile(  # without such a word, a message isn't about the conversation
+    r"\b(?:said|say|told|tell|talk(?:ed)?|spoke|mention(?:ed)?|discuss(?:ed)?|ask(?:ed)?|answer(?:ed)?|agreed?|earlier|before|previous"
+    r"|last|so far|history|conversation|chat|message)\b",
+    re.IGNORECASE,
+)
 MAX_FOUND = 6_000  # characters of what was found
 
 
@@ -103,10 +108,11 @@ def plan_guidance(request: Request) -> GuidancePlan:
 
 
 def _possible_topics(message: str) -> Collection[str]:
-    """Return the topics that a message may have by its mood: a question changes nothing, and an imperative asks nothing."""
+    """Return the topics that a message may have by its mood and words: a question changes nothing, an imperative asks nothing."""
     if _CHANGES.match(message):
         return tuple(_CHANGE_TOOLS)
-    return tuple([name for name in TOPICS if name not in _CHANGE_TOOLS]) if _ASKS.match(message) else ()
+    excluded = {*(_CHANGE_TOOLS if _ASKS.match(message) else ()), *(() if _SPEAKS.search(message) else ("before",))}
+    return tuple([name for name in TOPICS if name not in excluded])
 
 
 def _plan_change(request: Request, message: str, name: str) -> GuidancePlan:

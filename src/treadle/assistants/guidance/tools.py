@@ -122,6 +122,8 @@ class ProjectTools:
         :param limit: how many messages, from the newest backwards
         """
         session = chat_session_id if not self._scope.project_id else self._session
+        if self._scope.project_id and not session and not chat_session_id:
+            return "Nothing was said before."
         if not session or chat_session_id not in ("", session):
             raise ToolProblem("There is no such conversation here. Leave chat_session_id out: the right one is known.")
         try:

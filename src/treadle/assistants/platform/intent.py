@@ -30,6 +30,7 @@ ABOUT = {
 _EXAMPLES = (
     ("What have I got running?", "applications", ""),
     ("list all my apps", "applications", ""),
+    ("how many apps does my team have?", "applications", ""),
     ("Tell me about blog-api", "application", "blog-api"),
     ("Which image does the worker of mailer use?", "application", "mailer"),
     ("What environment is wiki in?", "application", "wiki"),

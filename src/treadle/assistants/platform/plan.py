@@ -8,7 +8,7 @@ import re
 from collections.abc import Generator
 from typing import Any, cast
 
-from treadle import Options, Result
+from treadle import Call, Options, Result
 from treadle.assistants.platform.intent import (
     INSTRUCTIONS,
     READS,
@@ -109,8 +109,12 @@ STATUS = re.compile(r"\bstatus\b|\bstate\b|\bshow\b", re.IGNORECASE)
 MANY = re.compile(r"\bworkflows\b|\bdeployments\b", re.IGNORECASE)
 RETRY = re.compile(r"\bretry\b|\bre-?run\b|\brun .*again\b|\btry .*again\b", re.IGNORECASE)
 ALONG = re.compile(r"\b(?:run|execute|start|use|take|deploy|by|with)\b.*\bgolden path", re.IGNORECASE)
+DETAIL = re.compile(  # of a resource, which the list of them doesn't have
+    r"\bversion|\bsize|\b(?:big|large|small)\b|\bstorage\b|\bcapacity\b|\bgi?b\b|\bparam|\bconfigur|\bsetting|\bhow much\b",
+    re.IGNORECASE,
+)
 PARAMETER = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\S+?)(?=[,;:.!?]*(?:\s|$))")
-WHY = re.compile(r"\bwhy\b|\bfail|\berror|\blog|\bstep|wrong|\breason", re.IGNORECASE)
+WHY = re.compile(r"\bwhy\b|\bfail|\berror|\blog|\bstep|wrong|\breason|\bbroke|\bcause|\bhappened|\bcrash", re.IGNORECASE)
 
 _SIMPLE = {
     "applications": "list_applications",
@@ -125,7 +129,7 @@ def plan_platform(request: Request) -> Plan:
     """Return the next move: a call, or the answer."""
     message, steps = last_turn(request.history)
     if steps:
-        following = _next_move(message, steps)
+        following = _next_move(message, steps) or _resource_move(message, request, steps)
         if following is None and request.note and request.tools and len(steps) == 1:
             following = yield from _second_look(request, message, steps[0])
         return following if following is not None else (yield from _answer_plan(request, message, steps))
@@ -202,10 +206,29 @@ def _next_move(message: str, steps: list[Result]) -> PlanStep | None:
     return None
 
 
+def _resource_move(message: str, request: Request, steps: list[Result]) -> PlanStep | None:
+    """Return the move after a list of resources: all of them, where the name was a resource's; or the spec, which has details."""
+    if steps[-1].name != "list_resources" or steps[-1].problem is not None or len(steps) > 2:
+        return None
+    records = result_records(steps[-1])
+    arguments = [part.arguments for each in request.history for part in each.parts if isinstance(part, Call)]
+    if not records:
+        return PlanStep((("list_resources", {}),)) if arguments and arguments[-1].get("app_name") else None
+    named = [each for each in records if _is_named(str(each.get("resource_name", "")), message)] or records
+    applications = {str(each.get("application_name", "")) for each in named}
+    if DETAIL.search(message) and len(applications) == 1:
+        return PlanStep((("get_application", {"app_name": applications.pop()}),))
+    return None
+
+
+def _is_named(name: str, message: str) -> bool:
+    return bool(name) and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.IGNORECASE) is not None
+
+
 def _golden_path_move(message: str, listed: Result) -> PlanStep | None:
     """Return the move that runs the golden path named in a message; None if it names none that exists."""
     names = [str(each["name"]) for each in result_records(listed) if "name" in each]
-    named = [name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.IGNORECASE)]
+    named = [name for name in names if _is_named(name, message)]
     if not named:
         return None
     given = {"parameters": dict(PARAMETER.findall(message)), "spec_content": find_spec(message)}
