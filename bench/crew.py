@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from bench.contenders import FLOOR, Contender, Kind
+from bench.contenders import Contender, Kind
 from bench.plan import Plan
 from bench.processes import Child, ChildError, child
 from bench.scenario import Scenario
@@ -129,11 +129,6 @@ def ratio(values: Sequence[float], floor: Sequence[float]) -> float | None:
     if len(values) != len(floor):
         return statistics.median(values) / statistics.median(floor)
     return statistics.median(value / base for value, base in zip(values, floor, strict=True))
-
-
-def floor_of(turns: Turns, key: str) -> list[float]:
-    """The floor's own values, turn by turn."""
-    return [one[key] for one in turns.get(FLOOR, [])]
 
 
 @dataclass(frozen=True, slots=True)

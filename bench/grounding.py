@@ -8,7 +8,7 @@ import asyncio
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -80,7 +80,7 @@ class Repeater:
         fields = (request.shape or {}).get("properties", {})
         if "about" in fields:
             app = _APP.search(self.answer.question)
-            about = {"about": PAIRS.get(frozenset(self.answer.calls)) or INTENTS[self.answer.calls[0]]}
+            about = {"about": PAIRS.get(frozenset(self.answer.calls)) or self._next_intent(fields["about"]["enum"])}
             text = msgspec.json.encode({**about, "app": app[0] if app else ""} if "app" in fields else about).decode()
         elif "on_these_pages" in fields:
             text = msgspec.json.encode({"on_these_pages": True, "answer": self.answer.said}).decode()
@@ -88,6 +88,10 @@ class Repeater:
             text = self.answer.said
         yield TextDelta(text)
         yield ReplyEnded("done")
+
+    def _next_intent(self, possible: Sequence[str]) -> str:
+        """Return the intent of the first call; of the next one, where the answer was looked for elsewhere."""
+        return next((intent for name in self.answer.calls if (intent := INTENTS.get(name, "")) in possible), possible[-1])
 
 
 def read_rows(page: str) -> list[RecordedAnswer]:
@@ -101,9 +105,9 @@ def read_rows(page: str) -> list[RecordedAnswer]:
             names = cells
         elif cells and len(cells) == len(names) and not cells[0].startswith("--"):
             row = dict(zip(names, cells, strict=True))
-            calls = tuple(filter(None, (row.get("calls") or row.get("looks") or "").split(", ")))
-            said = re.sub(r"\s*\S*…$", "", row["said"])
-            if calls and not said.startswith("waits:") and not _STAMP.search(said):
+            calls = tuple(filter(None, row["calls"].split(", ")))
+            said = re.sub(r"\s*\S*…$", "", row["answer"])
+            if calls and calls[0] in INTENTS and not _STAMP.search(said):  # a change waits, and has no answer
                 rows.append(RecordedAnswer(row["question"], row["right"] == "yes", calls, said, who))
     return rows
 

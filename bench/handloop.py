@@ -88,6 +88,11 @@ class HandTool:
         text = result if isinstance(result, str) else _encode(result).decode()
         return Message(role="tool", content=text, tool_call_id=call.id)
 
+    async def text(self, arguments: str | msgspec.Raw) -> str:
+        """Call it for the loops of other wires, which write results in their own ways."""
+        result = await self.function(*msgspec.structs.astuple(self._decode(arguments)))
+        return result if isinstance(result, str) else _encode(result).decode()
+
     def spec(self) -> dict[str, Any]:
         """The tool as the model is told of it."""
         (parameters,) = msgspec.json.schema_components([self.arguments])[1].values()
@@ -98,8 +103,8 @@ class HandTool:
 
 _encode = msgspec.json.Encoder().encode
 _decode_reply = msgspec.json.Decoder(_Reply).decode
-_HAND_TOOLS = {function.__name__: HandTool(function) for function in TOOLS}
-_TOOLS_JSON = _encode([tool.spec() for tool in _HAND_TOOLS.values()])
+HAND_TOOLS = {function.__name__: HandTool(function) for function in TOOLS}
+_TOOLS_JSON = _encode([tool.spec() for tool in HAND_TOOLS.values()])
 
 
 class ReencodedHistory:
@@ -162,8 +167,8 @@ async def _ask(wire: Wire, body: bytes) -> Message:
 
 async def _call_all(calls: list[ToolCall]) -> list[Message]:
     if len(calls) == 1:
-        return [await _HAND_TOOLS[calls[0].function.name](calls[0])]
-    return await asyncio.gather(*(_HAND_TOOLS[call.function.name](call) for call in calls))
+        return [await HAND_TOOLS[calls[0].function.name](calls[0])]
+    return await asyncio.gather(*(HAND_TOOLS[call.function.name](call) for call in calls))
 
 
 async def _ask_streamed(wire: Wire, body: bytes) -> Message:

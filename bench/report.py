@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bench.contenders import FLOOR
 from bench.crew import Faults
 from bench.events import EventCost
 from bench.goals import Goal, Verdict, judge
@@ -111,11 +112,18 @@ def _rounds(found: RoundsResult) -> Iterator[str]:
 
 def _wires(found: RoundsResult) -> Iterator[str]:
     yield "## CPU of a round over each wire"
-    yield "Treadle without a journal; the floor speaks chat completions. Requests to Bedrock are signed."
+    yield (
+        "Treadle without a journal, as a multiple of the loop that was written by hand for the same wire; the floors themselves "
+        "as a multiple of the one that speaks chat completions. Requests to Bedrock are signed, by its floor too."
+    )
     for rounds in sorted({cost.cell.rounds for cost in found.costs}):
         costs = [cost for cost in found.costs if cost.cell.rounds == rounds]
-        yield f"Runs of {rounds} rounds: multiple of the floor (milliseconds a round)"
+        yield f"Runs of {rounds} rounds: multiple of its floor (milliseconds a round)"
         yield _round_table(costs, lambda cost: (cost.cpu_ratio, cost.cpu_ms))
+        chat = {cost.cell: cost.cpu_ms for cost in costs if cost.contender == FLOOR}
+        if chat:
+            yield f"Runs of {rounds} rounds: multiple of the chat completions floor (milliseconds a round)"
+            yield _round_table(costs, lambda cost, chat=chat: (cost.cpu_ms / chat[cost.cell], cost.cpu_ms))
     yield from _growth(found)
 
 

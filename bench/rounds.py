@@ -4,18 +4,17 @@ A round is one request with its tool calls; the final answer counts as one more.
 """
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from bench.contenders import Contender, Kind
+from bench.contenders import FLOOR, Contender, Kind
 from bench.crew import (
     Crew,
     Faults,
     Reading,
     Turns,
     faults,
-    floor_of,
     order,
     ratio,
     say,
@@ -81,8 +80,8 @@ class RoundsResult:
     skipped: tuple[str, ...]
 
 
-def measure(workers: Crew, plan: Plan) -> RoundsResult:
-    """Every cell of the plan, everybody in turn."""
+def measure(workers: Crew, plan: Plan, floors: Mapping[str, str] | None = None) -> RoundsResult:
+    """Every cell of the plan, everybody in turn; `floors` names the floor of a contender that has another than the rest."""
     costs: list[RoundCost] = []
     growth: list[Growth] = []
     skipped: list[str] = []
@@ -94,7 +93,7 @@ def measure(workers: Crew, plan: Plan) -> RoundsResult:
             skipped += [reason] if reason else []
         say(f"rounds: {cell.rounds} x {cell.calls} calls, {_wire(cell.streamed)}")
         turns = _measure_cell(workers, names, cell, plan)
-        costs += _costs(cell, turns)
+        costs += _costs(cell, turns, floors or {})
         growth += _growths(cell, turns)
     return RoundsResult(tuple(costs), tuple(growth), tuple(dict.fromkeys(skipped)))
 
@@ -141,9 +140,8 @@ def _is_watched(cell: Cell) -> bool:
     return cell.rounds == LONGEST and cell.calls == 1
 
 
-def _costs(cell: Cell, turns: Turns) -> list[RoundCost]:
-    floor_cpu, floor_wall = floor_of(turns, "cpu"), floor_of(turns, "wall")
-    return [_cost(name, cell, mine, floor_cpu, floor_wall) for name, mine in turns.items()]
+def _costs(cell: Cell, turns: Turns, floors: Mapping[str, str]) -> list[RoundCost]:
+    return [_cost(name, cell, mine, turns.get(floors.get(name, FLOOR), [])) for name, mine in turns.items()]
 
 
 def _growths(cell: Cell, turns: Turns) -> list[Growth]:
@@ -153,7 +151,7 @@ def _growths(cell: Cell, turns: Turns) -> list[Growth]:
     return [_growth(name, cell, mine) for name, mine in sound.items()]
 
 
-def _cost(name: str, cell: Cell, mine: list[Reading], floor_cpu: list[float], floor_wall: list[float]) -> RoundCost:
+def _cost(name: str, cell: Cell, mine: list[Reading], floor: list[Reading]) -> RoundCost:
     cpu = [one["cpu"] for one in mine]
     wall = [one["wall"] for one in mine]
     requests = cell.rounds + 1
@@ -162,8 +160,8 @@ def _cost(name: str, cell: Cell, mine: list[Reading], floor_cpu: list[float], fl
         cell=cell,
         cpu_ms=statistics.median(cpu) * 1000 / requests,
         wall_ms=statistics.median(wall) * 1000 / requests,
-        cpu_ratio=ratio(cpu, floor_cpu),
-        wall_ratio=ratio(wall, floor_wall),
+        cpu_ratio=ratio(cpu, [one["cpu"] for one in floor]),
+        wall_ratio=ratio(wall, [one["wall"] for one in floor]),
         run_cpu_s=statistics.median(cpu),
         faults=faults(mine),
     )

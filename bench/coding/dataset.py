@@ -1,4 +1,4 @@
-"""The bugs of HumanEvalFix as datasets: `debug` has them fixed by `treadle debug`, `once` by one request to the same model.
+"""The bugs of HumanEvalFix as datasets: `debug` and `held_out` by `treadle debug`, `once` by one request to the same model.
 
 treadle eval bench/coding/dataset.py:debug -m MODEL
 
@@ -21,6 +21,7 @@ from treadle.jobs.execution import execute_job
 from treadle.jobs.store import Job, Jobs
 
 MOST, LONGEST = 40, 660  # tasks, and characters of a module: a small model on two cores writes ten a second
+MOST_HELD_OUT, LONGEST_HELD_OUT = 16, 900  # longer ones, which no plan or prompt was made with
 FOLDER = Path(tempfile.gettempdir()) / "treadle-bench-coding-tasks"
 ANY_END = Expectations(stopped=("answered", "limit", "waiting", "cancelled", "failed"))  # the module counts, however it ended
 
@@ -28,6 +29,11 @@ ANY_END = Expectations(stopped=("answered", "limit", "waiting", "cancelled", "fa
 def debug() -> Dataset:
     """Return the tasks as jobs of `treadle debug`."""
     return make_debug(tasks(most=MOST, longest=LONGEST), FOLDER)
+
+
+def held_out() -> Dataset:
+    """Return longer tasks that nobody has looked at, as jobs of `treadle debug`."""
+    return make_debug(tasks(most=MOST_HELD_OUT, longest=LONGEST_HELD_OUT, shortest=LONGEST + 1), FOLDER)
 
 
 def once() -> Dataset:

@@ -52,12 +52,12 @@ class Task(Struct, frozen=True):
     checks: int
 
 
-def tasks(folder: Path = FOLDER, most: int | None = None, longest: int | None = None) -> list[Task]:
-    """The tasks, fetched into `folder` where they aren't there yet; with `most` so many, with `longest` none of more characters."""
+def tasks(folder: Path = FOLDER, most: int | None = None, longest: int | None = None, shortest: int = 0) -> list[Task]:
+    """Return the tasks, fetched into `folder` if needed: at most `most`, with modules of `shortest` to `longest` characters."""
     without = frozenset[int]().union(*LEFT_OUT.values())
     deck = [task for task in published(folder) if task.number not in without]
     Random(SEED).shuffle(deck)
-    return [task for task in deck if longest is None or len(task.buggy) <= longest][:most]
+    return [task for task in deck if shortest <= len(task.buggy) <= (longest or sys.maxsize)][:most]
 
 
 def published(folder: Path = FOLDER) -> list[Task]:

@@ -60,7 +60,7 @@ CONTENDERS = (
     Contender("langgraph", Kind.PEER, "langgraph_agent"),
 )
 
-# The same agent over each wire, measured beside each other and the floor, which speaks chat completions.
+# The same agent over each wire, and below it what a loop written by hand for that wire costs.
 WIRES = (
     Contender("chat", Kind.OURS, "treadle_agent"),
     Contender("responses", Kind.OURS, "treadle_agent", "opened_over_responses"),
@@ -68,11 +68,18 @@ WIRES = (
     Contender("google", Kind.OURS, "treadle_agent", "opened_over_google"),
     Contender("bedrock", Kind.OURS, "treadle_agent", "opened_over_bedrock"),
 )
+WIRE_FLOORS = {
+    "chat": Contender(FLOOR, Kind.HAND, "floor"),
+    "responses": Contender("floor-responses", Kind.HAND, "wire_floors", "opened_responses"),
+    "anthropic": Contender("floor-anthropic", Kind.HAND, "wire_floors", "opened_anthropic"),
+    "google": Contender("floor-google", Kind.HAND, "wire_floors", "opened_google"),
+    "bedrock": Contender("floor-bedrock", Kind.HAND, "wire_floors", "opened_bedrock"),
+}
 
 
 def named(name: str) -> Contender:
     """Look a contender up."""
-    for contender in (*CONTENDERS, *WIRES):
+    for contender in (*CONTENDERS, *WIRES, *WIRE_FLOORS.values()):
         if contender.name == name:
             return contender
     known = ", ".join(contender.name for contender in CONTENDERS)
