@@ -14,7 +14,7 @@ from treadle.guard.redaction import Redactor
 from treadle.home import close_home
 from treadle.jobs.store import Jobs
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 paid: list[int] = []

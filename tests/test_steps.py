@@ -8,7 +8,7 @@ from treadle import Agent, ask, tool
 from treadle.core.events import TextArrived
 from treadle.models.scripted import calls
 from treadle.steps import CallsStep, EndStep, RequestStep
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 SEEN: list[str] = []

@@ -21,7 +21,7 @@ from treadle.core.grants import Grant
 from treadle.engine.result import CallRecord
 from treadle.engine.setup import Approval, Services
 from treadle.models.scripted import ScriptedCall, ScriptedReply
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 Task = BaseUserTask[Any]

@@ -17,7 +17,7 @@ from treadle import Agent, Compaction, Options
 from treadle.core.entries import Compacted
 from treadle.errors import TreadleError
 from treadle.models.llamacpp.model import LlamaCpp
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 
 RESULTS = Path(__file__).parents[1] / "results" / "long-sessions-embedded.md"
 WINDOW = 4_096

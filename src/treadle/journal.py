@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     )
     from treadle.core.errors import RunTaken
     from treadle.core.seams import Journal
-    from treadle.stores.journal import DatabaseJournal, JournalQuery, MemoryJournal
+    from treadle.stores.journal import DatabaseJournal, JournalQuery
     from treadle.stores.leases import FencedJournal, Lease, Leases
+    from treadle.stores.memory import MemoryJournal
 
 _HOMES = {
     "Approved": "treadle.core.entries",
@@ -55,7 +56,7 @@ _HOMES = {
     "Judged": "treadle.core.entries",
     "Lease": "treadle.stores.leases",
     "Leases": "treadle.stores.leases",
-    "MemoryJournal": "treadle.stores.journal",
+    "MemoryJournal": "treadle.stores.memory",
     "Noted": "treadle.core.entries",
     "Opened": "treadle.core.entries",
     "Previewed": "treadle.core.entries",

@@ -17,7 +17,7 @@ from treadle.errors import RunNotFound
 from treadle.models.providers import PROVIDERS
 from treadle.models.scripted import ScriptedReply, calls
 from treadle.prices import calculate_cost
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 PUBLIC = [

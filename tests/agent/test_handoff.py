@@ -12,7 +12,7 @@ from treadle.errors import SettingsError
 from treadle.guard.redaction import Redactor
 from treadle.models.scripted import ScriptedReply, calls
 from treadle.steps import RequestStep
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 

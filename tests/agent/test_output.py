@@ -13,7 +13,7 @@ from treadle.core.events import OutputArrived, TextArrived
 from treadle.core.requests import Traits
 from treadle.errors import SettingsError
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 

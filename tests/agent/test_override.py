@@ -9,7 +9,7 @@ import pytest
 from treadle import Agent, Limits, Options, RunContext, ask, tool
 from treadle.core.errors import MissingKey, SettingsError
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 

@@ -10,7 +10,7 @@ from treadle.evals import Case, Dataset, Expectations, replay_run
 from treadle.evals.agents import EvalOptions
 from treadle.evals.runner import run_dataset
 from treadle.home import close_home
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from wire import call
 
 done: list[str] = []

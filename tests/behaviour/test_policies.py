@@ -35,7 +35,7 @@ from treadle.guard.policy import with_rules
 from treadle.home import close_home
 from treadle.jobs.store import Jobs, JobTaken
 from treadle.plugins.assistant import Host
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, calls
 from treadle.toolsets import Memory, ProjectGuide, Skills
 from treadle.workspace import CheckOutcome, checkpointed, workspace_tools

@@ -7,7 +7,7 @@ import pytest
 import wire
 from treadle import allow, ask, tool
 from treadle.core.entries import Returned, Started
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from wire import call
 
 done: list[str] = []

@@ -388,7 +388,7 @@ def test_tool_dies_with_the_process__a_person_says_what_became_of_it(story, said
 async def _interrupted(story, effects, said="", **how) -> list[str]:
     from treadle.core.calls import Allow, Call, Written
     from treadle.core.entries import Judged, Opened, Replied, Said, Started
-    from treadle.stores.journal import MemoryJournal
+    from treadle.stores.memory import MemoryJournal
 
     def made(name, **settings):
         from treadle import RunContext

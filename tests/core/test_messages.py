@@ -1,5 +1,6 @@
 """Messages, and the history they make."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,6 +81,31 @@ def test_a_message_that_encodes_to_nothing_leaves_no_comma():
         History([person_message("-"), person_message("a"), person_message("-"), person_message("b")]).encode("wire", encode)
         == b"a,b"
     )
+
+
+def test_a_message_that_could_not_be_encoded_is_encoded_again_and_those_before_it_are_not():
+    missing = ["b"]
+
+    def encode(message):
+        if (text := message.parts[0].text) in missing:
+            raise FileNotFoundError(text)
+        return text.encode()
+
+    history = History([person_message("a"), person_message("b")])
+    with pytest.raises(FileNotFoundError):
+        history.encode("wire", encode)
+    missing.clear()
+    assert history.encode("wire", encode) == b"a,b"
+
+
+def test_a_wire_joins_messages_in_its_own_way():
+    def join(buffer, added):
+        buffer[-1:] = b"+" + added
+
+    history = History([person_message("a"), person_message("b")])
+    encode = lambda message: message.parts[0].text.encode() + b"."  # noqa: E731
+    assert bytes(history.encode_joined("joined", encode, join).buffer) == b"+a+b."
+    assert bytes(history.plus(person_message("c")).encode_joined("joined", encode, join).buffer) == b"+a+b+c."
 
 
 def test_histories_are_values():

@@ -11,7 +11,7 @@ from treadle.core.entries import Called, Judged, Opened, Replied, Returned, Said
 from treadle.core.errors import ModelRefused
 from treadle.core.events import CallReturned
 from treadle.models.scripted import Scripted, calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.wrappers import MappedToolset
 

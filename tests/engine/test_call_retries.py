@@ -12,8 +12,7 @@ from treadle.core.requests import ToolSpec
 from treadle.core.tool import RetryPolicy, Tool
 from treadle.engine.setup import Services
 from treadle.models.scripted import Scripted, calls
-from treadle.stores.cache import MemoryCache
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryCache, MemoryJournal
 from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.wrappers import with_retries
 

@@ -9,7 +9,7 @@ from treadle.core.errors import ContextTooLong, ModelUnavailable
 from treadle.core.events import ModelNoticed
 from treadle.core.requests import Request, Traits, Usage
 from treadle.models.scripted import ScriptedReply, calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 SMALL = Traits(context=4_000)  # tokens, of which about half are left for the conversation

@@ -8,7 +8,7 @@ from treadle import Agent, Limits, Options, allow, tool
 from treadle.core.entries import Judged, Replied, Returned, Started
 from treadle.core.events import TextArrived
 from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply, calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 
 PART = "The first thing to know about bread is that it is made of flour, water, salt and ti"
 REST = "made of flour, water, salt and time. It needs a warm oven, too."

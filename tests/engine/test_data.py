@@ -12,9 +12,7 @@ from treadle.core.events import CallReturned
 from treadle.engine.setup import Services
 from treadle.guard.trust import wrap_untrusted
 from treadle.models.scripted import calls
-from treadle.stores.cache import MemoryCache
-from treadle.stores.journal import MemoryJournal
-from treadle.stores.results import MemoryResults
+from treadle.stores.memory import MemoryCache, MemoryJournal, MemoryResults
 from treadle.testing import Scripted
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz"

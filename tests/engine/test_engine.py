@@ -15,7 +15,7 @@ from treadle.core.requests import CallDone, ReplyEnded, TextDelta
 from treadle.engine.setup import Services
 from treadle.loop.limits import Limits
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 

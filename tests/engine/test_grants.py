@@ -12,7 +12,7 @@ from treadle.core.errors import ApprovalError
 from treadle.engine.setup import Services
 from treadle.home import open_home
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.stores.permissions import PermissionFile
 from treadle.testing import Scripted
 

@@ -12,8 +12,7 @@ from treadle.core.events import ApprovalNeeded, CallReturned
 from treadle.engine.engine import Engine
 from treadle.engine.setup import Services
 from treadle.models.scripted import calls
-from treadle.stores.cache import MemoryCache
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryCache, MemoryJournal
 from treadle.testing import Scripted
 
 done: list[str] = []

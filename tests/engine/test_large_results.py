@@ -60,7 +60,7 @@ def test_without_a_place_to_keep_it_the_rest_is_gone_and_the_model_is_told():
     import asyncio
 
     from treadle.engine.setup import Services
-    from treadle.stores.journal import MemoryJournal
+    from treadle.stores.memory import MemoryJournal
 
     agent = Agent(Scripted(calls(("dump", {})), read(id="result_call_1_1"), "ok"), tools=[dump], results=ResultOptions(limit=100))
     result = asyncio.run(agent.run("Go.", journal=Services(MemoryJournal())))

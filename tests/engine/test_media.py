@@ -21,8 +21,8 @@ from treadle.engine.setup import Services
 from treadle.home import close_homes
 from treadle.models import Traits
 from treadle.models.scripted import calls
-from treadle.stores.blobs import FileBlobs, MemoryBlobs
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.blobs import FileBlobs
+from treadle.stores.memory import MemoryBlobs, MemoryJournal
 from treadle.testing import Scripted
 
 SHOWN = Image(png(), name="a.png")

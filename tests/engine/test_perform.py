@@ -10,7 +10,7 @@ from treadle import Agent, Answer, RunContext, allow, ask, deny, open_home, tool
 from treadle.core.calls import Allow, Call, Written
 from treadle.core.entries import Called, Judged, Opened, Replied, Returned, Said, Started
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 done: list[str] = []

@@ -12,7 +12,7 @@ from treadle.engine.live import LiveRun
 from treadle.engine.request_prefix import PrefixMonitor
 from treadle.engine.setup import Caller, Services
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 

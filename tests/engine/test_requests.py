@@ -8,7 +8,7 @@ from treadle import Agent, Limits, Usage, tool
 from treadle.core.errors import ModelUnavailable
 from treadle.core.requests import ReplyEnded, TextDelta
 from treadle.models.scripted import ScriptedReply, calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 

@@ -11,7 +11,7 @@ from treadle.core.errors import ModelRefused
 from treadle.errors import LimitReached, RunCancelled, RunStopped
 from treadle.events import CallStarted, PathStep, RunEnded, TextArrived
 from treadle.loop.limits import Limits
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, calls
 
 ORDER = calls(("order", {"item": "nuts", "count": 3}))

@@ -5,8 +5,7 @@ import asyncio
 from treadle import Agent, RunContext, allow, tool
 from treadle.engine.setup import Services
 from treadle.models.scripted import calls
-from treadle.stores.cache import MemoryCache
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryCache, MemoryJournal
 from treadle.testing import Scripted
 
 

@@ -9,7 +9,7 @@ from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunNotFound
 from treadle.engine.run_cache import MAX_RUNS, RunCache, kept_runs
 from treadle.home import close_homes
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, calls
 
 

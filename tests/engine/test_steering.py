@@ -12,7 +12,7 @@ from treadle.core.events import MessageDelivered, MessageReceived, RunEnded
 from treadle.core.requests import Delta, Request
 from treadle.events import print_progress
 from treadle.models.scripted import ScriptedReply, calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 

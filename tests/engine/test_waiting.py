@@ -13,7 +13,8 @@ from treadle.core.errors import EventError, EventNotAwaited, EventTimeout, Journ
 from treadle.engine.setup import Services
 from treadle.home import close_home
 from treadle.models.scripted import calls
-from treadle.stores.journal import DatabaseJournal, MemoryJournal
+from treadle.stores.journal import DatabaseJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.stores.sqlite import SqliteDatabase
 from treadle.stores.waits import DatabaseWaits
 from treadle.testing import Scripted

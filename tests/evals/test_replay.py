@@ -18,7 +18,7 @@ from treadle.evals.replay import ReplayResult, replay_run, replay_together
 from treadle.evals.verdicts import compare_policy
 from treadle.guard.policy import to_policy
 from treadle.home import close_home, open_home
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, ScriptedReply, calls
 
 STOCK, ORDER = ("stock", {"item": "A-113"}), ("order", {"item": "A-113", "count": 2})

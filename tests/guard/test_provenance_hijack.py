@@ -7,7 +7,7 @@ import pytest
 
 from treadle import Agent, allow, tool
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 done: list[tuple[str, dict[str, Any]]] = []

@@ -26,7 +26,7 @@ from treadle.models.programs.program_text import to_plain_prompt
 from treadle.models.providers import PROVIDERS, Quirks
 from treadle.models.wires.anthropic import encode_anthropic_message as encode_for_anthropic
 from treadle.models.wires.chat_media import MODALITIES
-from treadle.stores.blobs import MemoryBlobs
+from treadle.stores.memory import MemoryBlobs
 from treadle.testing import Scripted
 from wire import WireServer, ask, reply, request
 

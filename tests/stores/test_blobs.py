@@ -8,7 +8,8 @@ from hashlib import sha256
 import pytest
 
 from treadle.core.errors import JournalDamaged, JournalError, MediaMissing
-from treadle.stores.blobs import FileBlobs, MemoryBlobs
+from treadle.stores.blobs import FileBlobs
+from treadle.stores.memory import MemoryBlobs
 
 
 @pytest.fixture(params=["memory", "files"])

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from treadle.stores.cache import DatabaseCache, MemoryCache
+from treadle.stores.cache import DatabaseCache
+from treadle.stores.memory import MemoryCache
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

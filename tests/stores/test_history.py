@@ -14,8 +14,8 @@ from treadle.core.messages import History, Message, Text, Thinking
 from treadle.core.requests import Traits
 from treadle.engine.setup import Services
 from treadle.models.scripted import calls
-from treadle.stores.blobs import FileBlobs, MemoryBlobs
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.blobs import FileBlobs
+from treadle.stores.memory import MemoryBlobs, MemoryJournal
 from treadle.testing import Scripted
 
 PARTS = (

@@ -8,7 +8,8 @@ import pytest
 from cli.forkserver import Forked
 from treadle.core.entries import Finished, Opened, Resumed, Said
 from treadle.core.errors import RunNotFound, RunTaken
-from treadle.stores.journal import DatabaseJournal, JournalQuery, MemoryJournal, cursor_of
+from treadle.stores.journal import DatabaseJournal, JournalQuery, cursor_of
+from treadle.stores.memory import MemoryJournal
 
 OPENED = Opened(agent="clerk", model="m", user="ann", at=1.0)
 

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from treadle.stores.results import DatabaseResults, MemoryResults
+from treadle.stores.memory import MemoryResults
+from treadle.stores.results import DatabaseResults
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

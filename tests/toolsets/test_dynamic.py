@@ -9,7 +9,7 @@ from treadle.core.calls import Allow, Call, Written
 from treadle.core.entries import Judged, Opened, Replied, Said
 from treadle.core.errors import BadTool, SettingsError
 from treadle.models.scripted import Scripted, calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.toolsets.dynamic import DynamicToolset, prepared
 from treadle.toolsets.functions import FunctionToolset
 from treadle.toolsets.wrappers import CombinedToolset, LazyToolset, only, prefixed

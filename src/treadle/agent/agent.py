@@ -44,10 +44,7 @@ from treadle.loop.window import history_window
 from treadle.plugins.models import KeylessModel, ModelLike, resolve_model
 from treadle.prices import calculate_cost, require_price
 from treadle.settings.calling_modes import calls_natively, enable_tool_calls
-from treadle.stores.blobs import PROCESS_BLOBS
-from treadle.stores.cache import MemoryCache
-from treadle.stores.journal import MemoryJournal
-from treadle.stores.results import MemoryResults
+from treadle.stores.memory import PROCESS_BLOBS, MemoryCache, MemoryJournal, MemoryResults
 from treadle.tools.tool import DepsT, DepsT_contra, check_tool_name, to_tool_name
 from treadle.toolsets.functions import ToolsetFunction, to_toolset
 

@@ -18,7 +18,6 @@ from treadle.core.seams import Model
 from treadle.core.tool import Tool
 from treadle.engine.output_reader import to_output_data
 from treadle.engine.setup import Output, OutputValidator
-from treadle.models.schemas import to_answer_schema
 from treadle.tools.convert import make_binder
 from treadle.tools.readers import make_reader
 from treadle.tools.schema import read_return_type, read_signature, type_schema
@@ -85,6 +84,8 @@ def _type_output(wanted: Any, description: str = _GIVE) -> Output:
 
 def _schema_output(schema: dict[str, Any], read: Callable[[Any], Any], description: str = _GIVE) -> Output:
     """Return the output of a schema; a schema that isn't an object's becomes the property `value` of one."""
+    from treadle.models.schemas import to_answer_schema  # most agents answer in text
+
     if schema.get("type") == "object" and ("properties" in schema or read is _identity):
         return Output(_make_tool(OUTPUT_TOOL, description, schema), read, to_answer_schema(schema))
     inner = {key: value for key, value in schema.items() if key != "$defs"}
@@ -97,6 +98,8 @@ def _schema_output(schema: dict[str, Any], read: Callable[[Any], Any], descripti
 
 def _function_output(function: Callable[..., Any]) -> Output:
     """Return the output of a function: its arguments are the answer, its return value is the output, and is journaled as JSON."""
+    from treadle.models.schemas import to_answer_schema
+
     if isinstance(function, FunctionTool):
         made = cast("FunctionTool", function)
         if made.tool.effect != "read":

@@ -26,7 +26,7 @@ from treadle.engine.setup import Caller
 from treadle.home import open_home
 from treadle.loop.state import replay
 from treadle.plugins.prompts import TypedPrompt, expand_mentions
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 
 MOST_RECENT = 50  # runs among which the last conversation is looked for
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")

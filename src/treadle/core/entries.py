@@ -4,6 +4,7 @@ This is a file format. Every entry has a `kind` and a version `v`; new fields ge
 Text deltas are not entries, and nothing here is decided again on replay.
 """
 
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -337,7 +338,12 @@ Entry = (
 )
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Entry)
+
+
+@cache
+def _make_decoder() -> msgspec.json.Decoder[Entry]:
+    """Return the decoder of entries. It takes a while to make, and runs without a journal decode none."""
+    return msgspec.json.Decoder(Entry)
 
 
 def encode(entry: Entry) -> bytes:
@@ -348,7 +354,7 @@ def encode(entry: Entry) -> bytes:
 def decode(line: bytes | str) -> Entry:
     """The entry of one line. One that a newer Treadle wrote is refused, never half understood."""
     try:
-        entry = _decoder.decode(line)
+        entry = _make_decoder().decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(f"A line of the journal can't be read: {error}") from error
     if entry.v > VERSION:

@@ -4,7 +4,7 @@ Values only: storage is in `stores`, encoding for a model's server in `models`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, assert_never, overload
+from typing import Any, Literal, assert_never, overload
 
 from msgspec import Struct
 
@@ -135,6 +135,26 @@ def _part_size(part: Part) -> int:
             assert_never(part)
 
 
+class EncodedHistory:
+    """The first messages of a history, as a wire encodes them. It grows at its end: what stands before its last byte stays.
+
+    `digest` is for a wire that signs its requests: what it has hashed of this so far.
+    """
+
+    __slots__ = ("buffer", "count", "digest")
+
+    def __init__(self) -> None:
+        self.buffer = bytearray()
+        self.count = 0  # messages
+        self.digest: Any = None
+
+
+def _join_with_comma(buffer: bytearray, encoded: bytes) -> None:
+    if buffer:
+        buffer += b","
+    buffer += encoded
+
+
 class _Shared:
     """The storage behind the histories of one run: messages, running sizes, and what was encoded of them so far."""
 
@@ -143,7 +163,7 @@ class _Shared:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.sizes: list[int] = [0]  # running totals, computed on demand
-        self.encoded: dict[str, tuple[int, bytearray]] = {}
+        self.encoded: dict[str, EncodedHistory] = {}
         self.retold: dict[str, tuple[int, History | None]] = {}  # None where no message differs
 
 
@@ -186,17 +206,21 @@ class History(Sequence[Message]):
 
     def encode(self, form: str, encode: Callable[[Message], bytes]) -> bytes:
         """Return all messages in a wire `form`, joined by commas. Each message is encoded only once."""
+        return bytes(self.encode_joined(form, encode, _join_with_comma).buffer)
+
+    def encode_joined(
+        self, form: str, encode: Callable[[Message], bytes], join: Callable[[bytearray, bytes], None]
+    ) -> EncodedHistory:
+        """Return all messages in a wire `form`. `join` appends one to those before it, and may replace their last byte."""
         shared, length = self._shared, self._length
-        count, buffer = shared.encoded.get(form, (0, None))
-        if buffer is None or count > length:
-            count, buffer = 0, bytearray()
-        for message in shared.messages[count:length]:
-            encoded = encode(message)
-            if buffer and encoded:
-                buffer += b","
-            buffer += encoded
-        shared.encoded[form] = (length, buffer)
-        return bytes(buffer)
+        encoded = shared.encoded.get(form)
+        if encoded is None or encoded.count > length:
+            encoded = shared.encoded[form] = EncodedHistory()
+        for message in shared.messages[encoded.count : length]:
+            if added := encode(message):
+                join(encoded.buffer, added)
+            encoded.count += 1
+        return encoded
 
     def convert(self, form: str, retell: Callable[[Message], Message]) -> "History":
         """Return this history with each message converted: itself where none differs. Each message is converted only once."""

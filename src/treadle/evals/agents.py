@@ -25,9 +25,7 @@ from treadle.home import Home, close_home, open_home
 from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import get_assistant
 from treadle.plugins.tool_loader import load_object
-from treadle.stores.blobs import PROCESS_BLOBS
-from treadle.stores.journal import MemoryJournal
-from treadle.stores.results import MemoryResults
+from treadle.stores.memory import PROCESS_BLOBS, MemoryJournal, MemoryResults
 
 PARALLEL = 4
 DENIAL = "No user is there to approve this call."

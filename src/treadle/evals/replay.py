@@ -32,9 +32,7 @@ from treadle.evals.recordings import (
 )
 from treadle.evals.verdicts import VerdictChange, change_of, recorded_decision
 from treadle.guard.redaction import Redactor
-from treadle.stores.blobs import PROCESS_BLOBS
-from treadle.stores.journal import MemoryJournal
-from treadle.stores.results import MemoryResults
+from treadle.stores.memory import PROCESS_BLOBS, MemoryJournal, MemoryResults
 from treadle.tools.values import shorten_json_text
 
 _redactor = Redactor()

@@ -43,7 +43,7 @@ from treadle.evals.results import Attempt, CaseResult, CheckResult, EvalReport
 from treadle.home import open_home
 from treadle.plugins.models import resolve_model
 from treadle.plugins.tool_loader import load_object
-from treadle.stores.cache import MemoryCache
+from treadle.stores.memory import MemoryCache
 
 
 class EvaluateOptions(TypedDict, total=False):

@@ -8,7 +8,6 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +20,8 @@ from treadle.plugins.entry_points import load_plugin, plugin_names
 from treadle.tools.name_matching import nearest_names
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from treadle.models.factory import ProviderConnection
     from treadle.models.repairs import Repair
 
@@ -148,7 +149,7 @@ def persist_repairs() -> None:
         repair_memory.load, repair_memory.save = _load_repairs, _save_repairs
 
 
-def _repairs_file() -> Path:
+def _repairs_file() -> "Path":
     from treadle.home import home_folder
 
     return home_folder() / "repairs.json"

@@ -7,7 +7,6 @@ Chosen by name, by a probe, or by its traits.
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +18,8 @@ from treadle.plugins.dialects import dialect_of
 from treadle.plugins.models import ModelLike, resolve_model
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from treadle.models.fallback import FallbackModel
 
 NATIVE, HELD = "native", "held"
@@ -107,7 +108,7 @@ def _wrap_model(model: Model, chosen: str, way: CallingMode | None, *, narrowed:
     return PromptedModel(model, dialect_of(chosen, (NATIVE, HELD)), heard=None if narrowed else dialect_of("auto"))
 
 
-def calling_modes_file() -> Path:
+def calling_modes_file() -> "Path":
     """Return the path of the stored probe results."""
     from treadle.home import home_folder
 

@@ -18,7 +18,8 @@ from treadle.core.entries import Finished
 from treadle.core.seams import AuditRecord
 from treadle.stores.anchors import Anchor, Anchors
 from treadle.stores.database import Connection, Database, SqlDialect, insert_rows
-from treadle.stores.journal import DONE, decode_lines
+from treadle.stores.journal import decode_lines
+from treadle.stores.memory import DONE
 
 NO_DATABASE = "there is no database"
 NO_ANCHOR_YET = "no anchor exists yet, since no run has ended"

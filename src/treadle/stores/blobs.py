@@ -1,57 +1,17 @@
-"""Content-addressed bytes of images, recordings and documents, stored once by their hash: in memory, or in files.
+"""Content-addressed bytes of images, recordings and documents, stored once by their hash in files.
 
 Journals have the hashes. Nothing here knows what the bytes mean.
 """
 
 import os
 import re
-from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
 
 from treadle.core.errors import JournalDamaged, JournalError, MediaMissing
 
 FOLDER = "blobs"  # in a home
-MAX_MEMORY_BYTES = 256 * 1024 * 1024  # bytes kept in memory
 _HASH = re.compile(r"[0-9a-f]{64}")
-
-
-class MemoryBlobs:
-    """Blobs in this process only. Beyond `most` bytes, the least recently used are evicted."""
-
-    def __init__(self, most: int = MAX_MEMORY_BYTES) -> None:
-        self._most = most
-        self._size = 0
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-        self._lock = Lock()
-
-    def put(self, data: bytes) -> str:
-        """Store `data` and return its hash."""
-        name = sha256(data).hexdigest()
-        with self._lock:
-            if name not in self._kept:
-                self._kept[name] = data
-                self._size += len(data)
-            self._kept.move_to_end(name)
-            while self._size > self._most and len(self._kept) > 1:
-                self._size -= len(self._kept.popitem(last=False)[1])
-        return name
-
-    def get(self, sha256: str) -> bytes:
-        """Return the bytes with this hash."""
-        with self._lock:
-            data = self._kept.get(sha256)
-            if data is None:
-                raise MediaMissing(
-                    f"The image, recording or document {sha256[:12]} isn't in this process's memory (any more): "
-                    "pass it again, and run with journal=True to have it kept."
-                )
-            self._kept.move_to_end(sha256)
-            return data
-
-
-PROCESS_BLOBS = MemoryBlobs()  # one for the process: a history that an agent made may be continued by another
 
 
 class FileBlobs:

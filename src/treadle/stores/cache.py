@@ -1,38 +1,6 @@
-"""Caches of tool results. Keys and groups are made by the engine; here they are opaque strings."""
-
-from msgspec import Struct
+"""The cache of tool results in a database. Keys and groups are made by the engine; here they are opaque strings."""
 
 from treadle.stores.database import Database, decode_stored_text
-
-
-class _CacheEntry(Struct, frozen=True):
-    group: str
-    content: str
-    until: float
-
-
-class MemoryCache:
-    """A cache in this process only; expired entries are dropped when room is needed."""
-
-    def __init__(self, most: int = 1000) -> None:
-        self._kept: dict[str, _CacheEntry] = {}
-        self._most = most
-
-    async def get(self, key: str, now: float) -> str | None:
-        """Return the content under `key`, unless it has expired."""
-        kept = self._kept.get(key)
-        return kept.content if kept is not None and now < kept.until else None
-
-    async def put(self, key: str, group: str, content: str, until: float) -> None:
-        """Store `content`."""
-        self._kept.pop(key, None)
-        while len(self._kept) >= self._most:
-            del self._kept[next(iter(self._kept))]
-        self._kept[key] = _CacheEntry(group, content, until)
-
-    async def forget(self, group: str) -> None:
-        """Drop all entries of a group."""
-        self._kept = {key: kept for key, kept in self._kept.items() if kept.group != group}
 
 
 class DatabaseCache:

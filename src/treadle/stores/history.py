@@ -9,7 +9,7 @@ from treadle.core.errors import MediaMissing
 from treadle.core.history_json import decode_history, encode_history, list_media
 from treadle.core.messages import History, Message
 from treadle.core.seams import Blobs
-from treadle.stores.blobs import PROCESS_BLOBS
+from treadle.stores.memory import PROCESS_BLOBS
 
 
 def dump_history(history: Iterable[Message], blobs: Blobs | None = None) -> str:

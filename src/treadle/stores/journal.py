@@ -1,17 +1,17 @@
-"""Journals: entries in memory, or in a database. Both refuse a write where another process has written since."""
+"""The journal in a database. It refuses a write where another process has written since, and one without the lease."""
 
 import re
-from collections.abc import Awaitable, Generator, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from treadle.core.entries import Awaited, Entry, Finished, Opened, Resumed, Returned, Said, Woken, decode, encode
-from treadle.core.errors import JournalError, RunNotFound, RunTaken
+from treadle.core.errors import RunNotFound, RunTaken
 from treadle.guard.redaction import Redactor
 from treadle.stores.database import Connection, Database
 from treadle.stores.encryption import PLAIN, Cipher
 from treadle.stores.leases import Lease, holds_lease
+from treadle.stores.memory import not_found_error, taken_error
 
 
 class RunInfo(Struct, frozen=True):
@@ -69,100 +69,11 @@ _PREFIX = re.compile(r"[A-Za-z0-9_-]+")  # of a run's id; nothing that means som
 _ESCAPED = re.compile("[%_!]")  # what means something to LIKE
 _LONGEST = 80  # characters of a title
 _LOOK = 2_000  # characters in which the secrets of a title are looked for
-_MOST_DROPPED = 10_000  # names of runs that memory has dropped and still recognizes
 _MOST_WORDS = 20  # of a search; SQLite takes no query of any size
-
-
-def _taken_error(run_id: str) -> RunTaken:
-    return RunTaken(f"Another process has written to run {run_id} in the meantime; read it again before you go on.")
 
 
 def _lost_lease_error(lease: Lease) -> RunTaken:
     return RunTaken(f"Another worker carries run {lease.run_id} on by now, since {lease.holder} was silent; nothing was written.")
-
-
-def not_found_error(run_id: str) -> RunNotFound:
-    """Return the error for a run that doesn't exist."""
-    return RunNotFound(f"There is no run {run_id} here. `treadle runs` lists them.")
-
-
-class _Completed:
-    """An awaitable that has already completed, with or without an error."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self._error = error
-
-    def __await__(self) -> Generator[Any, None, None]:
-        if self._error is not None:
-            raise self._error
-        yield from ()
-
-
-DONE = _Completed()  # for stores that have nothing to wait for
-
-
-class MemoryJournal:
-    """A journal in this process only. Of the runs that are over it keeps the last `most`, where that is given."""
-
-    def __init__(self, most: int | None = None) -> None:
-        self._runs: dict[str, list[Entry]] = {}
-        self._nested: dict[str, list[str]] = {}  # runs by their parent's id
-        self._most = most
-        self._over: dict[str, None] = {}  # in the order in which they ended
-        self._dropped: dict[str, None] = {}
-
-    def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-        """Store entries at `position`."""
-        kept = self._runs.get(run_id) or self._begin(run_id, position, entries)
-        if len(kept) != position:
-            return _Completed(_taken_error(run_id))
-        kept += entries
-        return DONE
-
-    def _begin(self, run_id: str, position: int, entries: Sequence[Entry]) -> list[Entry]:
-        """Return the entries of a run that has none yet."""
-        if not position and entries and isinstance(first := entries[0], Opened) and first.parent:
-            self._nested.setdefault(first.parent, []).append(run_id)
-        return self._runs.setdefault(run_id, [])
-
-    async def read(self, run_id: str) -> list[Entry]:
-        """Return all entries of a run."""
-        if run_id in self._dropped:
-            why = f"memory has only the last {self._most} that are over; use journal=True to keep all"
-            raise JournalError(f"Run {run_id} is no longer there: {why}.")
-        if run_id not in self._runs:
-            raise not_found_error(run_id)
-        return list(self._runs[run_id])
-
-    async def read_from(self, run_id: str, position: int) -> list[Entry]:
-        """Return the entries of a run from a position on."""
-        return (await self.read(run_id))[position:]
-
-    async def children(self, run_id: str) -> list[str]:
-        """Return the ids of the runs nested in this one, at any depth."""
-        return [inner for child in self._nested.get(run_id, ()) for inner in (child, *await self.children(child))]
-
-    def has(self, run_id: str) -> bool:
-        """Return whether there is such a run."""
-        return run_id in self._runs
-
-    async def retire(self, run_id: str) -> None:
-        """Note that a run is over; the run that has been over for longest is dropped where there are too many."""
-        self._over.pop(run_id, None)
-        self._over[run_id] = None
-        if self._most is not None and len(self._over) > self._most:
-            oldest = next(iter(self._over))
-            del self._over[oldest]
-            await self.forget(oldest)
-            self._dropped[oldest] = None
-            if len(self._dropped) > _MOST_DROPPED:
-                del self._dropped[next(iter(self._dropped))]
-
-    async def forget(self, run_id: str) -> None:
-        """Drop a run and its nested runs."""
-        for other in (run_id, *await self.children(run_id)):
-            self._runs.pop(other, None)
-            self._nested.pop(other, None)
 
 
 class DatabaseJournal:
@@ -374,7 +285,7 @@ def _insert(
     safe = hiding.cipher.safe_lines(lines, run_id, hiding.redactor)
     row = (run_id, position, position + len(lines), b"\n".join(safe))
     if connection.execute(_INSERT, (*row, run_id, position)).rowcount != 1:
-        raise _taken_error(run_id)
+        raise taken_error(run_id)
     if position == 0:
         _insert_run(connection, run_id, entries, hiding.redactor)
     elif status := _derive_status(entries):

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from treadle.core.entries import Entry
 from treadle.stores.database import Connection, Database
-from treadle.stores.journal import not_found_error, open_run
+from treadle.stores.journal import open_run
+from treadle.stores.memory import not_found_error
 from treadle.stores.run_versions import JOIN, VERSION, select_versions
 
 MINUTE = 60.0

@@ -3,21 +3,6 @@
 from treadle.stores.database import Database, decode_stored_text
 
 
-class MemoryResults:
-    """Results in this process only."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], str] = {}
-
-    async def keep(self, run_id: str, result_id: str, content: str) -> None:
-        """Store `content`."""
-        self._kept[run_id, result_id] = content
-
-    async def fetch(self, run_id: str, result_id: str) -> str | None:
-        """Return a stored result in full."""
-        return self._kept.get((run_id, result_id))
-
-
 class DatabaseResults:
     """Results in a database."""
 

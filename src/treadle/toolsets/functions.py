@@ -21,7 +21,6 @@ from treadle.core.errors import BadTool
 from treadle.core.seams import Toolset
 from treadle.core.tool import Tool
 from treadle.tools.tool import FunctionTool, Prepare, as_tool
-from treadle.toolsets.wrappers import CombinedToolset
 
 MAX_IDLE = 32
 
@@ -189,7 +188,11 @@ def to_toolset(tools: Chosen | ToolsetFunction, toolsets: Iterable[Toolset | Too
         (sources if _is_toolset(given) else functions).append(given)
     if functions or not sources:
         sources.insert(0, FunctionToolset(functions))
-    return sources[0] if len(sources) == 1 else CombinedToolset(*sources)
+    if len(sources) == 1:
+        return sources[0]
+    from treadle.toolsets.wrappers import CombinedToolset  # most agents have one source of tools
+
+    return CombinedToolset(*sources)
 
 
 def _one_toolset(given: Any) -> Toolset:

@@ -7,7 +7,7 @@ import pytest
 
 from assistants.platform.platform_setup import SPEC, agent, approved, told
 from treadle import Message, Text
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, calls
 
 

@@ -12,7 +12,7 @@ from treadle.assistants.platform.score import check_spec
 from treadle.core.calls import Ask, Call, Written
 from treadle.core.entries import Approved, Judged, Opened, Previewed, Replied, Said, Started
 from treadle.guard.policy import digest_arguments
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 DEPLOY = Call("c1", "deploy_application", {"spec_content": SPEC})

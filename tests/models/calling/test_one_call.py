@@ -4,7 +4,7 @@ import asyncio
 
 from treadle import Agent, ask, tool
 from treadle.plans import one_call
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 
 done: list[str] = []

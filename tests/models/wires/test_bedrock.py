@@ -438,11 +438,34 @@ def test_the_signature_of_a_request_is_of_what_arrives(name, stream):
     (received,) = server.requests
     assert received.path == f"/model/{quote(name, safe='')}/converse" + "-stream" * stream
     assert "%3A" in received.path
-    at = datetime.strptime(received.headers["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    signer = AwsSigner(credentials, host=received.headers["host"], region="eu-west-1", service="bedrock")
-    for header, value in signer.sign(received.path, received.content, at).items():
-        assert received.headers[header] == value
+    check_signature(received, credentials, "eu-west-1")
     assert "/eu-west-1/bedrock/aws4_request" in received.headers["authorization"]
+
+
+def check_signature(received, credentials, region="us-east-1"):
+    """A service hashes what has arrived, whatever the client has hashed before."""
+    at = datetime.strptime(received.headers["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    signer = AwsSigner(credentials, host=received.headers["host"], region=region, service="bedrock")
+    expected = signer.sign(received.path, received.content, at)
+    assert {name: received.headers[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("name", [CLAUDE, LLAMA, MISTRAL])
+def test_each_request_of_a_growing_conversation_is_signed(name):
+    credentials = AwsCredentials("AKIDEXAMPLE", "test-key")
+    history = History([said("Welcome!"), person_message("Add 1 and 2.")])
+    longer = history.plus(*ROUND)
+    turns = [history, longer, longer.plus(person_message("And now?")), history, history.plus(person_message("No."))]
+    with WireServer(["fine"] * len(turns)) as server:
+        model = wire.model(server, "bedrock", name=name, credentials=credentials, region="us-east-1")
+        for turn in turns:
+            ask(model, Request("Be brief.", turn, note="one left" if turn is longer else ""))
+    for received, turn in zip(server.requests, turns, strict=True):
+        check_signature(received, credentials)
+        assert (
+            received.body["messages"]
+            == sent(Request("Be brief.", History(turn), note="one left" if turn is longer else ""), name)["messages"]
+        )
 
 
 def test_a_bearer_key_is_used_instead_of_credentials():

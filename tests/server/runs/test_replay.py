@@ -32,7 +32,7 @@ from treadle.core.requests import ToolDecision, Usage
 from treadle.guard.policy import digest_arguments
 from treadle.server.runs.events import MAX_CONTENT
 from treadle.server.runs.replay import all_events, events_from_journal, find_pending_approvals, reply_from_journal
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, calls
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"

@@ -11,7 +11,7 @@ from treadle import Agent, RunContext, allow
 from treadle.core.calls import Call
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.models.scripted import calls
-from treadle.stores.journal import MemoryJournal
+from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted
 from treadle.toolsets.mcp import ApprovalStore, McpServer, mcp_tools
 from treadle.toolsets.mcp.toolset import MAX_CONNECTIONS

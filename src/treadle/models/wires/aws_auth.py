@@ -89,6 +89,18 @@ def _read_section(path: Path, section: str) -> Mapping[str, str]:
 # The signature
 
 
+class HashedBody(bytes):
+    """A body whose SHA-256 is known. A wire makes it that doesn't hash the beginning of a conversation anew for each request."""
+
+    sha256: str
+
+    def __new__(cls, body: bytes, sha256: str) -> Self:
+        """Return the body with its hash, in hexadecimal."""
+        made = super().__new__(cls, body)
+        made.sha256 = sha256
+        return made
+
+
 class AwsSigner:
     """Signs the POST requests of one host for one service and region. Called for each request, as an endpoint's `authorize`."""
 
@@ -119,7 +131,8 @@ class AwsSigner:
         if form is None:
             form = self._forms[target] = _CanonicalForm.of(target, self._host, self._credentials.session_token)
         scope = f"{stamp[:8]}/{self._region}/{self._service}/aws4_request"
-        canonical = f"{form.before_date}{stamp}{form.after_date}{hashlib.sha256(body).hexdigest()}"
+        digest = body.sha256 if isinstance(body, HashedBody) else hashlib.sha256(body).hexdigest()
+        canonical = f"{form.before_date}{stamp}{form.after_date}{digest}"
         request = hashlib.sha256(canonical.encode()).hexdigest()
         signature = _hmac(self._signing_key(stamp[:8]), f"{_ALGORITHM}\n{stamp}\n{scope}\n{request}").hex()
         credential = f"{self._credentials.access_key_id}/{scope}"

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Opaque, Result
 from treadle.core.errors import MissingKey, SettingsError
-from treadle.core.messages import History, Message, Part, Quote, Summary, Text, Thinking
+from treadle.core.messages import EncodedHistory, History, Message, Part, Quote, Summary, Text, Thinking
 from treadle.core.requests import Delta, Options, Request, ToolSpec, Traits
 from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
 from treadle.models.encoding import CachedEncoder, check_extra, encode
@@ -25,7 +25,7 @@ from treadle.models.media import MediaLoader, encode_base64, load_media, narrow_
 from treadle.models.server_errors import ServerIdentity
 from treadle.models.stream_splitters import AwsEventSplitter
 from treadle.models.tool_schemas import to_tool_parameters
-from treadle.models.wires.aws_auth import AwsCredentials, AwsSigner, load_aws_credentials, load_aws_region
+from treadle.models.wires.aws_auth import AwsCredentials, AwsSigner, HashedBody, load_aws_credentials, load_aws_region
 from treadle.models.wires.bedrock_families import BedrockFamily, build_reasoning_fields, find_bedrock_family
 from treadle.models.wires.bedrock_reply import WIRE, BedrockReply
 from treadle.models.wires.partial_calls import CallIds
@@ -94,6 +94,7 @@ class Bedrock:
         signer = (
             AwsSigner(credentials, host=self._server.host, region=region, service="bedrock") if credentials and not bearer else None
         )
+        self._signs = signer is not None
         fixed = {"authorization": f"Bearer {bearer}"} if bearer else {}
         self._endpoint = ModelEndpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=signer)
         self._stream = stream
@@ -110,7 +111,8 @@ class Bedrock:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
-        history = request.history.encode(self._form, partial(encode_bedrock_message, self._family, blobs=request.blobs))
+        encode_once = partial(encode_bedrock_message, self._family, blobs=request.blobs)
+        history = request.history.encode_joined(self._form, encode_once, _join_turns)
         reading = BedrockReply(self._server, CallIds(len(request.history)), self._argument_names(request.tools))
         splitter = AwsEventSplitter() if self._stream else None
         body = self._encode_body(request, history)
@@ -124,11 +126,10 @@ class Bedrock:
             self._renamed = tools, find_renamed_arguments(tools)
         return self._renamed[1]
 
-    def _encode_body(self, request: Request, history: bytes) -> bytes:
+    def _encode_body(self, request: Request, history: EncodedHistory) -> bytes:
         options = request.options
         check_extra(options.extra, "messages", "system", "toolConfig")
         instructions = self._instructions(request.instructions) if request.instructions.strip() else b""
-        messages = _join_messages(self._family, history, request.note)
         if request.tools and options.tool_choice != "none":
             choice = _encode_choice(self._family, options.tool_choice)
             tools = b',"toolConfig":{"tools":[%b]%b}' % (self._tools(request.tools), choice)
@@ -137,7 +138,9 @@ class Bedrock:
             tools = self._encode_unused_tools(request)
             settings = (self._settings_without_calls if tools else self._settings)(options)
         shape = _encode_schema(request.shape) if request.shape is not None else b""
-        return b'{"messages":[%b]%b%b%b%b}' % (messages, instructions, tools, settings, shape)
+        turns = _close_turns(history.buffer, request.note, caches=self._family.caches)
+        end = b"%b]%b%b%b%b}" % (turns, instructions, tools, settings, shape)
+        return _hash_body(history, end) if self._signs else b"%b%b" % (_begin_body(history.buffer), end)
 
     def _encode_unused_tools(self, request: Request) -> bytes:
         """Encode `toolConfig` for a request without callable tools: a history with calls is refused without the field."""
@@ -253,15 +256,18 @@ def _collect_names(history: History) -> list[str]:
 # What is sent: messages
 #
 # Roles have to alternate in this API, while consecutive messages of a history may have the same role: the results of a round and
-# the next message of the person are both the user's. So each message is encoded once with a mark of whose it is where it ends, and
-# `_join_messages` makes one turn of those that follow each other by replacing what stands between them: the cost of walking a
-# history would grow with it. The marks are control characters, which JSON never contains, so no text can forge a boundary.
+# the next message of the person are both the user's. So each message is encoded with a mark of whose it is where it ends, and
+# `_join_turns` makes one turn of those that follow each other. Only the last mark remains, in place of the end of its turn: what
+# stands before it doesn't change when the conversation goes on, so it is neither walked nor hashed again. The marks are control
+# characters, which JSON never contains, so no text can forge a boundary.
 
+_BEGINNING = b'{"messages":['
 _USER, _MODEL = b'{"role":"user","content":[', b'{"role":"assistant","content":['
 _SAID, _REPLIED = b"\x01", b"\x02"  # the end of a message, the user's or the model's
 _RESULTS, _RETURNED = b"\x03", b"\x04"  # the beginning and the end of results, for families that refuse them together with text
-_FIRST = _USER + b'{"text":"(The conversation so far.)"}' + _SAID  # before a history that begins with the model's
-_BETWEEN = _MODEL + b'{"text":"OK."}]}'  # between results and text, for the same families
+_END = b"]}"  # of a turn
+_FIRST = _USER + b'{"text":"(The conversation so far.)"}' + _END + b","  # before a history that begins with the model's
+_BETWEEN = _MODEL + b'{"text":"OK."}' + _END + b","  # between results and text, for the same families
 
 
 def encode_bedrock_message(family: BedrockFamily, message: Message, blobs: MediaLoader | None = None) -> bytes:
@@ -283,22 +289,47 @@ def _introduce_documents(message: Message) -> Sequence[Part]:
     return message.parts if has_words or not documents else (Text(documents[0].label), *message.parts)
 
 
-def _join_messages(family: BedrockFamily, history: bytes, note: str) -> bytes:
-    """Return the messages of a request with alternating roles, a cache point at their end, and the note after it."""
-    if family.caches and history and not history.endswith(_REPLIED):
-        history = b"%b,%b%b" % (history[:-1], _CACHE_POINT, history[-1:])
-    said = [_FIRST] if history.startswith(_MODEL) else []
-    said += [history] if history else []
+def _join_turns(turns: bytearray, message: bytes) -> None:
+    """Append an encoded message to the turns before it, or to the last of them if that is of the same role."""
+    opening = _MODEL if message.startswith(_MODEL) else _USER
+    blocks = message[len(opening) :]
+    mark, is_result = bytes(turns[-1:]), blocks.startswith(_RESULTS)
+    if is_result:
+        blocks = blocks[1:]
+    if not mark:
+        turns += opening + blocks
+    elif mark == (_REPLIED if opening is _MODEL else _RETURNED if is_result else _SAID) or (is_result and mark == _SAID):
+        turns[-1:] = b"," + blocks
+    else:
+        between = _BETWEEN if mark == _RETURNED and opening is _USER else b""
+        turns[-1:] = b"%b,%b%b%b" % (_END, between, opening, blocks)
+
+
+def _close_turns(turns: bytearray, note: str, *, caches: bool) -> bytes:
+    """Return what closes the turns of a request, in place of their last byte: a cache point, and the note after it."""
+    mark = bytes(turns[-1:])
+    tail = bytearray(b",%b%b" % (_CACHE_POINT, mark) if caches and mark and mark != _REPLIED else mark)
     if note:
-        said.append(b'%b{"text":%b}%b' % (_USER, encode(f"[{note}]"), _SAID))
-    messages = b",".join(said)
-    if family.lone_results:
-        messages = messages.replace(_RETURNED + b"," + _USER + _RESULTS, b",")
-        messages = messages.replace(_RETURNED + b"," + _USER, b"]}," + _BETWEEN + b"," + _USER)
-    messages = messages.replace(_SAID + b"," + _USER, b",").replace(_REPLIED + b"," + _MODEL, b",")
-    if family.lone_results:
-        messages = messages.replace(_RESULTS, b"").replace(_RETURNED, b"]}")
-    return messages.replace(_SAID, b"]}").replace(_REPLIED, b"]}")
+        _join_turns(tail, b'%b{"text":%b}%b' % (_USER, encode(f"[{note}]"), _SAID))
+    if tail:
+        tail[-1:] = _END
+    return bytes(tail)
+
+
+def _begin_body(turns: bytearray) -> bytes:
+    """Return the beginning of a body: the turns without their last byte."""
+    return b"%b%b%b" % (_BEGINNING, _FIRST if turns.startswith(_MODEL) else b"", turns[:-1])
+
+
+def _hash_body(history: EncodedHistory, end: bytes) -> HashedBody:
+    """Return a body with its hash. What the request before has hashed of the conversation isn't hashed again."""
+    beginning = _begin_body(history.buffer)
+    hashed, digest = history.digest or (0, sha256())
+    digest.update(beginning[hashed:])
+    history.digest = len(beginning), digest
+    whole = digest.copy()
+    whole.update(end)
+    return HashedBody(beginning + end, whole.hexdigest())
 
 
 _FORMATS = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"} | {
