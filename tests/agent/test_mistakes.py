@@ -1,6 +1,7 @@
 """What a program can get wrong about agents and runs, and the sentence that it gets for it."""
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from treadle import (
 from treadle.core.errors import BadPrompt, BadTool, RunNotFound, SettingsError, TreadleError, UnknownModel
 from treadle.core.requests import Traits
 from treadle.testing import Scripted, calls
-from treadle.toolsets import prefixed, renamed
+from treadle.toolsets import LazyToolset, prefixed, renamed
 
 
 def look(at: int) -> int:
@@ -127,6 +128,22 @@ WRONG_AGENTS: list[tuple[dict[str, Any], type[TreadleError], str]] = [
         SettingsError,
         "Options.temperature can't be 'hot': Expected `float | null`, got `str`.",
     ),
+    ({"options": Options(temperature=-1)}, SettingsError, "Options.temperature is -1; it is 0 or more, and None leaves it to"),
+    ({"options": Options(temperature=float("nan"))}, SettingsError, "Options.temperature is nan; it is 0 or more"),
+    ({"options": Options(top_p=1.5)}, SettingsError, "Options.top_p is 1.5; it is a share, from 0 to 1."),
+    ({"options": Options(max_tokens=0)}, SettingsError, "Options.max_tokens is 0, which leaves no room for a reply; None leaves"),
+    ({"options": Options(reasoning_budget=-1)}, SettingsError, "Options.reasoning_budget is -1; it is a number of tokens, from 0"),
+    ({"options": Options(tool_choice=" ")}, SettingsError, 'Options.tool_choice is empty; there are "auto", "required", "none"'),
+    (
+        {"options": Options(tool_choice="lok"), "tools": [look]},
+        SettingsError,
+        "Options.tool_choice is 'lok', and this agent has no such tool. Did you mean look?",
+    ),
+    (
+        {"options": Options(tool_choice="any")},
+        SettingsError,
+        "Options.tool_choice is 'any', and this agent has no such tool. There are: auto, required, none.",
+    ),
     ({"options": Options(stop="END")}, SettingsError, "Options.stop can't be 'END': Expected `array`, got `str`."),
     ({"options": Options(reasoning="hard")}, SettingsError, "Options.reasoning can't be 'hard'; there are none, minimal, low, "),
     # policy and approvals
@@ -212,6 +229,7 @@ WRONG_RUNS: list[tuple[dict[str, Any], type[TreadleError], str]] = [
     # what one run overrides
     ({"tools": look}, SettingsError, f"{LIST}: write tools=[look]."),
     ({"options": {}}, SettingsError, f"{OPTIONS} {{}}."),
+    ({"options": Options(max_tokens=-5)}, SettingsError, "Options.max_tokens is -5, which leaves no room for a reply"),
     ({"limits": Limits(calls=0)}, SettingsError, "Limits.calls is 0, which leaves nothing; None is no limit."),
     ({"limits": Limits(cost=1.0), "model": Priceless()}, SettingsError, "The price of acme:mystery isn't known, so a limit of $1 "),
     ({"model": 5}, SettingsError, f"{MODEL} 5."),
@@ -224,6 +242,16 @@ def test_a_run_that_is_asked_for_wrongly_says_what_to_pass(wrong, kind, sentence
         Agent(Scripted("never")).run_sync(**{"prompt": "Go.", **wrong})
     assert (type(raised.value), sentence in str(raised.value)) == (kind, True), str(raised.value)
     assert "token-1" not in str(raised.value)
+
+
+@pytest.mark.parametrize("choice", ["look", "give_answer", "find_tools"])
+def test_a_tool_that_is_there_may_be_chosen(choice):
+    Agent(Scripted("never"), tools=[look], options=Options(tool_choice=choice))
+
+
+def test_a_toolset_that_lists_its_tools_later_may_have_the_one_that_is_chosen():
+    later = LazyToolset(lambda: nullcontext(FunctionToolset([look])))
+    Agent(Scripted("never"), toolsets=[later], options=Options(tool_choice="anything"))
 
 
 def test_a_home_is_no_journal_but_has_one(tmp_path):

@@ -1,7 +1,7 @@
 """Toolsets made of toolsets."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 import pytest
 
@@ -63,6 +63,15 @@ def reconcile(toolset, name):
 def test_only_some_of_the_tools():
     assert names(only(FILES, "re*")) == ["read"]
     assert call(only(FILES, "re*"), "read") == "read a"
+
+
+def test_a_name_that_no_tool_has_is_refused():
+    with pytest.raises(BadTool, match=r"`only` names 'raed', which this toolset doesn't have\. Did you mean read\?"):
+        only(FILES, "write", "raed")
+    with pytest.raises(BadTool, match=r"`renamed` names 'look', which this toolset doesn't have\. There are: read, write\."):
+        renamed(FILES, {"look": "open"})
+    assert names(only(FILES, "look*")) == []
+    assert names(only(LazyToolset(lambda: nullcontext(FILES)), "look")) == []  # it may have it once it is entered
 
 
 def test_other_names():

@@ -18,6 +18,7 @@ from treadle.agent.arguments import (
     check_message_id,
     check_overrides,
     check_run_arguments,
+    check_tool_choice,
     find_rule_mistakes,
 )
 from treadle.agent.output import OutputMode, choose_output
@@ -189,6 +190,8 @@ class Agent(Generic[DepsT_contra, OutputT]):
             compaction = replace(compaction, model=resolve_model(compaction.model))
         toolset = to_toolset(self._given["tools"], [*self._given["toolsets"], *([] if handing is None else [handing])])
         judge = to_policy(policy)
+        if options.tool_choice is not None:
+            check_tool_choice(options, self._given, toolset)
         for mistake in find_rule_mistakes(policy, self._given, toolset):
             _warn_once(mistake)
         if code_mode:

@@ -12,18 +12,19 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import fields
 
-from treadle.agent.output import OutputMode
+from treadle.agent.output import OUTPUT_TOOL, OutputMode
 from treadle.agent.override import AgentChanges
 from treadle.core.errors import BadTool, SettingsError
 from treadle.core.messages import History, Message, Role
-from treadle.core.requests import Options
+from treadle.core.requests import Options, find_option_mistakes
 from treadle.core.seams import Toolset
+from treadle.engine.catalog import OWN_TOOLS
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Approval, Compaction, Services
 from treadle.guard.policy import Rule, allow, ask, deny
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits, find_limit_mistakes
-from treadle.tools.name_matching import nearest_names
+from treadle.tools.name_matching import hint_for, nearest_names
 from treadle.tools.values import shorten_json_text
 
 LONGEST_MESSAGE_ID = 200
@@ -41,7 +42,7 @@ def check_agent_arguments(given: dict[str, Any]) -> dict[str, Any]:
     for name in ("limits", "options", "discovery"):
         if given[name] is not None:
             _check_types(given[name])
-    for mistake in find_limit_mistakes(given["limits"] or Limits()):
+    for mistake in (*find_limit_mistakes(given["limits"] or Limits()), *find_option_mistakes(given["options"] or Options())):
         raise SettingsError(mistake)
     for rule in (allow, ask, deny):
         if given["policy"] is rule:
@@ -54,6 +55,21 @@ def check_overrides(options: object, tools: object) -> list[Any]:
     if options is not None and not isinstance(options, Options):
         _refuse("options", _AGENT["options"][1], options)
     return _read_tools(tools)
+
+
+def check_tool_choice(options: Options, given: Mapping[str, Any], toolset: Toolset) -> None:
+    """Raise `SettingsError` where `tool_choice` names a tool that isn't there.
+
+    Nothing is known where a toolset lists its tools only in a run.
+    """
+    choice = options.tool_choice
+    sources = [each for each in (*given["tools"], *given["toolsets"]) if _is_toolset(each)]
+    if choice in (None, "auto", "required", "none") or not all(source.tools() for source in sources):
+        return
+    names = [tool.name for tool in toolset.tools()]
+    if choice not in (*names, OUTPUT_TOOL, *(tool.name for tool in OWN_TOOLS)):
+        hint = hint_for(choice, ["auto", "required", "none", *names])
+        raise SettingsError(f"Options.tool_choice is {choice!r}, and this agent has no such tool. {hint}")
 
 
 def find_rule_mistakes(policy: object, given: Mapping[str, Any], toolset: Toolset) -> Iterator[str]:

@@ -3,7 +3,8 @@
 Values only. Transport is in `models`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -71,6 +72,20 @@ class Options(Struct, frozen=True):
     def for_model(self, traits: "Traits") -> "Options":
         """Return these options for a model: without a temperature and a limit where it thinks, as that would use the limit up."""
         return replace(self, temperature=None, max_tokens=None) if traits.reasons else self
+
+
+def find_option_mistakes(options: Options) -> Iterator[str]:
+    """Yield a sentence for each value that can't be meant."""
+    if options.temperature is not None and not 0 <= options.temperature < inf:  # nor NaN
+        yield f"Options.temperature is {options.temperature}; it is 0 or more, and None leaves it to the server."
+    if options.top_p is not None and not 0 <= options.top_p <= 1:
+        yield f"Options.top_p is {options.top_p}; it is a share, from 0 to 1."
+    if options.max_tokens is not None and options.max_tokens < 1:
+        yield f"Options.max_tokens is {options.max_tokens}, which leaves no room for a reply; None leaves it to the server."
+    if options.reasoning_budget is not None and options.reasoning_budget < 0:
+        yield f"Options.reasoning_budget is {options.reasoning_budget}; it is a number of tokens, from 0 up."
+    if options.tool_choice is not None and not options.tool_choice.strip():
+        yield 'Options.tool_choice is empty; there are "auto", "required", "none" and the names of tools.'
 
 
 def merge_options(base: Options, own: Options) -> Options:

@@ -3,7 +3,7 @@
 Add behaviour by wrapping.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from copy import copy
 from fnmatch import fnmatchcase
@@ -18,6 +18,7 @@ from treadle.core.errors import BadTool
 from treadle.core.messages import ContextItem
 from treadle.core.seams import Toolset
 from treadle.core.tool import RetryPolicy, Tool
+from treadle.tools.name_matching import hint_for
 
 
 class CombinedToolset:
@@ -286,11 +287,13 @@ def only(toolset: Toolset, *patterns: str) -> MappedToolset:
     for pattern in patterns:
         if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a program passes isn't known
             raise BadTool(f"`only` takes names of tools, not {pattern!r}; `prepared` takes a function that leaves tools out.")
+    _check_names("only", toolset, [pattern for pattern in patterns if not any(sign in pattern for sign in "*?[")])
     return MappedToolset(toolset, lambda tool: tool if any(fnmatchcase(tool.name, pattern) for pattern in patterns) else None)
 
 
 def renamed(toolset: Toolset, names: Mapping[str, str]) -> MappedToolset:
     """Rename some tools: `{"old": "new"}`."""
+    _check_names("renamed", toolset, names)
     return MappedToolset(toolset, lambda tool: _with_name(tool, names.get(tool.name, tool.name)))
 
 
@@ -314,6 +317,14 @@ def with_retries(toolset: Toolset, retries: RetryPolicy) -> MappedToolset:
 def untrusted(toolset: Toolset) -> MappedToolset:
     """Mark the results of these tools as untrusted."""
     return MappedToolset(toolset, lambda tool: replace(tool, trust="untrusted"))
+
+
+def _check_names(function: str, toolset: Toolset, names: Iterable[str]) -> None:
+    """Raise where a toolset has no tool of such a name, as far as it lists its tools already."""
+    known = [tool.name for tool in toolset.tools()]
+    for name in names:
+        if known and name not in known:
+            raise BadTool(f"`{function}` names {name!r}, which this toolset doesn't have. {hint_for(name, known)}")
 
 
 def _with_name(tool: Tool, name: str) -> Tool:
