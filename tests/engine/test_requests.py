@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from treadle import Agent, Limits, Usage, tool
+from treadle.core.entries import Replied
 from treadle.core.errors import ModelUnavailable
+from treadle.core.events import ModelNoticed
 from treadle.core.requests import ReplyEnded, TextDelta
 from treadle.models.scripted import ScriptedReply, calls
 from treadle.stores.memory import MemoryJournal
@@ -52,3 +54,20 @@ def test_they_are_those_of_the_last_turn():
         return len(first.requests), len(second.requests)
 
     assert asyncio.run(tale()) == (2, 1)
+
+
+def test_an_answer_that_a_filter_ended_says_so():
+    cut, whole = [TextDelta("First, take"), ReplyEnded("filtered")], [TextDelta("Take it."), ReplyEnded("done")]
+    notice = "The content filter of acme:one's provider ended this reply: it may be incomplete."
+    for reply, expected in ((cut, [notice]), (whole, [])):
+        events = []
+        result = Agent(Scripted(reply, name="acme:one")).run_sync("Go.", watchers=[events.append])
+        assert (result.stopped, result.output) == ("answered", reply[0].text)
+        assert [event.text for event in events if isinstance(event, ModelNoticed)] == expected
+        assert [notice for entry in result.entries if isinstance(entry, Replied) for notice in entry.notices] == expected
+
+
+def test_a_reply_that_a_filter_held_back_fails():
+    result = Agent(Scripted([ReplyEnded("filtered")])).run_sync("Go.")
+    assert (result.stopped, "content filter held the reply back" in result.reason) == ("failed", True)
+    assert not any(entry.notices for entry in result.entries if isinstance(entry, Replied))

@@ -404,6 +404,8 @@ class Listener:
         if run.watched and self._written > self._shown:
             self._show_output()
         self._end_text()
+        if ended.finish == "filtered" and any(isinstance(part, Text) for part in self._parts):  # a reply without text fails anyway
+            self.notice(f"The content filter of {run.setup.model.name}'s provider ended this reply: it may be incomplete.")
         usage = self._add_price(ended.usage)
         entry = Replied(
             parts=tuple(self._parts),
