@@ -47,6 +47,9 @@ test("many days are weeks, and no call is lost in them", () => {
 test("a refusal says what the server said, or its status", () => {
   assert.equal(refused(400, { error: "No such file." }).message, "No such file.");
   assert.equal(refused(404, { detail: "Not found." }).message, "Not found.");
+  const code = refused(404, { error: "There is no run r here. `treadle runs` lists them." });
+  assert.equal(code.message, "There is no run r here. “treadle runs” lists them.");
+  assert.equal(code.said.error, "There is no run r here. `treadle runs` lists them.");
   const plain = refused(502, null);
   assert.ok(plain instanceof ServerError);
   assert.deepEqual([plain.status, plain.message], [502, "The server responded with 502, and not in JSON."]);

@@ -11,11 +11,13 @@ export class ServerError extends Error {
 }
 
 /**
- * The error of a response that is no success. Assistants say why as `error`, or as `detail`.
+ * The error of a response that is no success. Assistants say why as `error`, or as `detail`. Pages show sentences as plain text, so
+ * commands in backticks get quotation marks.
  * @param {number} status @param {any} said
  */
 export function refused(status, said) {
-  return new ServerError(said?.error ?? said?.detail ?? `The server responded with ${status}, and not in JSON.`, status, said);
+  const sentence = said?.error ?? said?.detail ?? `The server responded with ${status}, and not in JSON.`;
+  return new ServerError(typeof sentence === "string" ? sentence.replace(/`([^`]+)`/g, "“$1”") : sentence, status, said);
 }
 
 /** The sentence of what was thrown. @param {unknown} error */
