@@ -330,13 +330,18 @@ def test_where_one_operator_is_wrong_single_edits_are_tried_after_the_models_fir
     assert len(session.asked) == 1
 
 
-def test_single_edits_take_as_much_time_as_the_tests_leave() -> None:
-    def count_edits(seconds: float) -> int:
-        started = [("run_tests", {}, msgspec.structs.replace(FAILED, seconds=seconds))]
-        made = advance(history((None, started), START[1]), "Sorry.", *["?"] * 20)[0]
-        return sum(name == "write_file" for name, _ in made.calls)
+def count_edits(passed: int, seconds: float) -> int:
+    started = [("run_tests", {}, msgspec.structs.replace(FAILED, passed=passed, seconds=seconds))]
+    made = advance(history((None, started), START[1]), "Sorry.", *["?"] * 20)[0]
+    return sum(name == "write_file" for name, _ in made.calls)
 
-    assert [count_edits(seconds) for seconds in (0.1, 59.0, 1_000.0)] == [2, 1, 0]
+
+def test_single_edits_take_as_much_time_as_the_tests_leave() -> None:
+    assert [count_edits(4, seconds) for seconds in (0.1, 59.0, 1_000.0)] == [2, 1, 0]
+
+
+def test_where_few_tests_decide_no_single_edits_are_tried() -> None:
+    assert [count_edits(passed, 0.1) for passed in (0, 3, 4)] == [0, 0, 2]
 
 
 def test_no_question_has_a_licence_or_ends_in_the_middle_of_a_line(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ _MAX_FIRST = 5  # targets that are asked for before wider excerpts
 _MAX_PIECES = 10
 _MAX_EDITS = (24, 12, 12)  # single edits of the likeliest targets
 _EDIT_SECONDS = 60.0  # that tests of single edits may take in all, by the time that the tests took at first
+_FEWEST_TESTS = 5  # fewer are passed by wrong edits too easily: a negated condition fits three examples
 _TESTS_SECONDS = 0.5  # that a run of tests takes beside the tests
 _BATCH = 6  # single edits that are tried before it is seen whether one passed
 _MASK = "[redacted"
@@ -131,17 +132,18 @@ def _repair(story: Transcript, project: ProjectSources, report: BugReport, faili
         source = story.source(path)
         targets += [FaultTarget(path, source, source)] if source is not None and len(source) <= MAX_OTHER_FILE else []
     bodies = tuple(source_of(project, test) for test in failing_tests_of(project, failing))
-    attempts = _list_attempts(project, targets, places, failing.seconds)
+    attempts = _list_attempts(project, targets, places, failing)
     return (yield from _try_next(story, project, FailingTests(bodies, failing), attempts))
 
 
 def _list_attempts(
-    project: ProjectSources, targets: list[FaultTarget], places: list[CodePlace], seconds: float
+    project: ProjectSources, targets: list[FaultTarget], places: list[CodePlace], failing: CheckOutcome
 ) -> list[RepairAttempt]:
     """Return all attempts in their order: the likeliest definitions, single edits, wider excerpts, pieces, and what is left."""
     if not targets:
         return []
-    first, most_edits = targets[0], int(_EDIT_SECONDS / (seconds + _TESTS_SECONDS))
+    first, has_enough_tests = targets[0], failing.passed + failing.failed >= _FEWEST_TESTS
+    most_edits = int(_EDIT_SECONDS / (failing.seconds + _TESTS_SECONDS)) if has_enough_tests else 0
     wide = [RepairAttempt(wider, (0.0, 0.7)) for wider in widen_target(project, first, places)]
     return [
         RepairAttempt(first, (0.0,)),
