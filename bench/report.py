@@ -17,7 +17,7 @@ from bench.load import TASK, LoadResult
 from bench.machine import Machine
 from bench.processes import ROOT
 from bench.results import Results
-from bench.rounds import ROUNDS_WATCHED, RoundCost, RoundsResult
+from bench.rounds import NEIGHBOURS, ROUNDS_WATCHED, RoundCost, RoundsResult
 from bench.together import TogetherResult
 
 FOLDER = Path(__file__).parent / "results"
@@ -105,6 +105,7 @@ def _rounds(found: RoundsResult) -> Iterator[str]:
         yield _round_table(costs, lambda cost: (cost.wall_ratio, cost.wall_ms))
     if found.growth:
         yield "## How a round grows with the conversation"
+        yield f"A round's cost is the mean of it and of up to {NEIGHBOURS} rounds on each side."
         yield from _growth(found)
     if found.skipped:
         yield "Left out: " + "; ".join(found.skipped) + "."

@@ -10,6 +10,7 @@ from treadle.core.errors import MissingKey
 from treadle.core.messages import Message, Text, Thinking, person_message
 from treadle.core.requests import Options, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.models.wires.anthropic import Anthropic, from_name
+from treadle.models.wires.tool_names import clean_call_id
 from wire import ADD, WireServer, ask, calls_in, raw, request, say, text_in, think
 
 MARK = {"type": "ephemeral"}
@@ -101,14 +102,14 @@ def test_messages_as_this_wire_has_them():
                 {"type": "redacted_thinking", "data": "abc"},
                 {"type": "text", "text": "I'll add."},
                 {"type": "tool_use", "id": "c1", "name": "add", "input": {"a": 1}},
-                {"type": "tool_use", "id": "fn_now_0", "name": "now", "input": {}},
+                {"type": "tool_use", "id": clean_call_id("fn.now:0"), "name": "now", "input": {}},
             ],
         },
         {
             "role": "user",
             "content": [
                 {"type": "tool_result", "tool_use_id": "c1", "content": "3"},
-                {"type": "tool_result", "tool_use_id": "fn_now_0", "content": "no clock", "is_error": True},
+                {"type": "tool_result", "tool_use_id": clean_call_id("fn.now:0"), "content": "no clock", "is_error": True},
             ],
         },
         {"role": "user", "content": [{"type": "text", "text": "And now?", "cache_control": MARK}]},

@@ -1,6 +1,7 @@
 """Names of tools and of arguments as servers accept them: what is sent, and what comes back from it."""
 
 import json
+import re
 
 import pytest
 
@@ -8,7 +9,13 @@ import wire
 from treadle.core.calls import Call, Result, Written
 from treadle.core.messages import Message, person_message
 from treadle.core.requests import ToolSpec
-from treadle.models.wires.tool_names import clean_tool_name, find_renamed_arguments, rename_properties, restore_arguments
+from treadle.models.wires.tool_names import (
+    clean_call_id,
+    clean_tool_name,
+    find_renamed_arguments,
+    rename_properties,
+    restore_arguments,
+)
 from wire import WireServer, ask, call, calls_in, request
 
 TEXT = {"type": "string"}
@@ -84,3 +91,12 @@ def test_a_tool_with_odd_argument_names_is_called_with_them(name, place, stream)
         deltas = ask(wire.model(server, name, stream=stream), request(tools=(ODATA,)))
     assert list(place(server.requests[0].body)["properties"]) == SENT
     assert [json.loads(each.text) for each in calls_in(deltas)] == [{"$top": 3, "filter[name]": "mail", "page.size": "9"}]
+
+
+def test_ids_of_calls_are_accepted_and_stay_different() -> None:
+    ids = ["call_1", "call-1", "call.1", "call:1", "call 1", "a" * 64, "a" * 65, "a" * 66, "", "ключ", "\ud800"]
+    sent = [clean_call_id(each) for each in ids]
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", each) for each in sent)
+    assert len(set(sent)) == len(ids)
+    assert [clean_call_id(each) for each in ids] == sent
+    assert (sent[0], sent[5]) == ("call_1", "a" * 64)

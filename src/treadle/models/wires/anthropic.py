@@ -5,7 +5,6 @@ is sent back as it came, with its signature. This API has no field for the `seed
 """
 
 import os
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, assert_never
@@ -41,6 +40,7 @@ from treadle.models.tool_schemas import to_tool_parameters
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
 from treadle.models.wires.tool_names import (
     ArgumentNames,
+    clean_call_id,
     clean_tool_name,
     find_renamed_arguments,
     rename_properties,
@@ -257,11 +257,11 @@ def _encode_part(part: Part, blobs: MediaLoader | None) -> bytes:
         case Media():
             return _encode_media(part, blobs)
         case Call():
-            named = encode(_clean_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
+            named = encode(clean_call_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
             return b'{"type":"tool_use","id":%b,"name":%b,"input":%b}' % named
         case Result():
             problem = b',"is_error":true' if part.problem else b""
-            of = encode(_clean_id(part.call_id)), _encode_content(part, blobs), problem
+            of = encode(clean_call_id(part.call_id)), _encode_content(part, blobs), problem
             return b'{"type":"tool_result","tool_use_id":%b,"content":%b%b}' % of
         case _:
             assert_never(part)
@@ -294,11 +294,6 @@ def _encode_thinking(part: Thinking) -> bytes:
     if part.signature:
         return b'{"type":"thinking","thinking":%b,"signature":%b}' % (encode(part.text), encode(part.signature))
     return b""  # another model's, which this server would refuse
-
-
-def _clean_id(call_id: str) -> str:
-    """Return an id that this API accepts; calls of a run that began with another model may have other ids."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)
 
 
 # What comes back

@@ -29,15 +29,19 @@ from treadle.models.wires.aws_auth import AwsCredentials, AwsSigner, HashedBody,
 from treadle.models.wires.bedrock_families import BedrockFamily, build_reasoning_fields, find_bedrock_family
 from treadle.models.wires.bedrock_reply import WIRE, BedrockReply
 from treadle.models.wires.partial_calls import CallIds
-from treadle.models.wires.tool_names import ArgumentNames, clean_tool_name, find_renamed_arguments, rename_properties
+from treadle.models.wires.tool_names import (
+    ArgumentNames,
+    clean_call_id,
+    clean_tool_name,
+    find_renamed_arguments,
+    rename_properties,
+)
 
 _KEYS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 _TRAITS = Traits()
 MODALITIES = frozenset(("image", "document"))  # results take no recordings
 _CACHE_POINT = b'{"cachePoint":{"type":"default"}}'
-_MAX_ID = 64  # characters of a call's id
-_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # an id that can be sent as it is
 
 # Fields of the request body. Other fields in `Options.extra` are parameters of the model itself.
 _OWN_FIELDS = "additionalModelRequestFields"
@@ -363,7 +367,7 @@ def _encode_part(family: BedrockFamily, part: Part, blobs: MediaLoader | None) -
         case Media():
             return encode(_build_media_block(part, blobs))
         case Call():
-            named = encode(_clean_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
+            named = encode(clean_call_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
             return b'{"toolUse":{"toolUseId":%b,"name":%b,"input":%b}}' % named
         case Result():
             return _encode_result(family, part, blobs)
@@ -376,12 +380,4 @@ def _encode_result(family: BedrockFamily, result: Result, blobs: MediaLoader | N
     content: list[dict[str, Any]] = [{"json": {"result": text}}] if family.json_results else [{"text": text}]
     content += [_build_media_block(media, blobs) for media in result.media]
     status = b',"status":"%b"' % (b"error" if result.problem else b"success") if family.result_status else b""
-    return b'{"toolResult":{"toolUseId":%b,"content":%b%b}}' % (encode(_clean_id(result.call_id)), encode(content), status)
-
-
-def _clean_id(call_id: str) -> str:
-    """Return a valid `toolUseId`. Other providers' ids may have other characters or be longer; a digest keeps them distinct."""
-    if _PLAIN.fullmatch(call_id):
-        return call_id
-    digest = sha256(call_id.encode()).hexdigest()[:16]
-    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', call_id)[: _MAX_ID - len(digest) - 1]}_{digest}"
+    return b'{"toolResult":{"toolUseId":%b,"content":%b%b}}' % (encode(clean_call_id(result.call_id)), encode(content), status)

@@ -5,10 +5,8 @@ Nothing is stored at the server, so every request carries the whole conversation
 `stop`. This module reads no environment variables: addresses and keys are passed in by the code that creates the model.
 """
 
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from functools import partial
-from hashlib import sha256
 from typing import Any, assert_never, cast
 
 from msgspec import DecodeError, Raw, Struct
@@ -34,12 +32,11 @@ from treadle.models.server_errors import (
 from treadle.models.stream_splitters import SseSplitter
 from treadle.models.tool_schemas import to_tool_fields
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
-from treadle.models.wires.tool_names import clean_tool_name
+from treadle.models.wires.tool_names import clean_call_id, clean_tool_name
 
 WIRE = "responses"
 MODALITIES = frozenset(("image", "document"))  # messages have no form for recordings
 MIN_OUTPUT_TOKENS = 16  # the API refuses a lower max_output_tokens
-MAX_ID = 64  # characters of a call's id
 _PATH = "/responses"
 _ENCRYPTED = "reasoning.encrypted_content"
 _NAMED_CHOICES = frozenset(("auto", "required", "none"))
@@ -226,7 +223,7 @@ def _encode_input_text(text: str) -> bytes:
 
 
 def _encode_result(result: Result, blobs: MediaLoader | None) -> bytes:
-    call_id, output = encode(_convert_call_id(result.call_id)), encode(result.content)
+    call_id, output = encode(clean_call_id(result.call_id)), encode(result.content)
     if result.media:
         words = [_encode_input_text(result.content)] if result.content else []
         shown = [*words, *[_encode_media(media, blobs) for media in result.media]]
@@ -308,16 +305,8 @@ class _ReplyItems:
 
 
 def _encode_call(call: Call) -> bytes:
-    named = encode(_convert_call_id(call.id)), encode(clean_tool_name(call.name)), encode(encode(call.arguments).decode())
+    named = encode(clean_call_id(call.id)), encode(clean_tool_name(call.name)), encode(encode(call.arguments).decode())
     return b'{"type":"function_call","call_id":%b,"name":%b,"arguments":%b}' % named
-
-
-_PLAIN = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_ID}}}")
-
-
-def _convert_call_id(call_id: str) -> str:
-    """Return an id that this wire accepts. Others are replaced by their hash, so that two different ones never become the same."""
-    return call_id if _PLAIN.fullmatch(call_id) else f"call_{sha256(call_id.encode(errors='replace')).hexdigest()[:40]}"
 
 
 # What comes back

@@ -1,4 +1,4 @@
-"""Names of tools and of their arguments as servers accept them, and arguments under their own names again. Pure.
+"""Names of tools and of their arguments, and ids of calls, as servers accept them; arguments under their own names again. Pure.
 
 A model may call a tool that doesn't exist, by any name, and that call is part of the history. Names of arguments come from the
 servers of tools, such as `filter[status]`; Claude's servers refuse every request with a tool that has such a name.
@@ -6,6 +6,7 @@ servers of tools, such as `filter[status]`; Claude's servers refuse every reques
 
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from msgspec import DecodeError, Raw
@@ -18,10 +19,12 @@ from treadle.models.encoding import encode
 from treadle.models.tool_schemas import to_tool_parameters
 
 MAX_NAME = 64  # characters, of a tool and of an argument
+MAX_ID = 64  # of a call's id
 
 ArgumentNames = Mapping[str, Mapping[str, str]]  # by tool: an argument's own name by the one that was sent
 
 _TOOL = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
+_ID = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_ID}}}")
 _ARGUMENT = re.compile(rf"[a-zA-Z0-9_.-]{{1,{MAX_NAME}}}")
 _decode_arguments = Decoder(dict[str, Raw]).decode
 
@@ -29,6 +32,11 @@ _decode_arguments = Decoder(dict[str, Raw]).decode
 def clean_tool_name(name: str) -> str:
     """Return a tool name that nearly all servers accept."""
     return name if _TOOL.fullmatch(name) else re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:MAX_NAME] or "unknown"
+
+
+def clean_call_id(call_id: str) -> str:
+    """Return a call's id as nearly all servers accept it. Another one is replaced by its hash: two never become the same."""
+    return call_id if _ID.fullmatch(call_id) else f"call_{sha256(call_id.encode(errors='replace')).hexdigest()[:40]}"
 
 
 def find_renamed_arguments(tools: Sequence[ToolSpec]) -> ArgumentNames:
