@@ -28,6 +28,7 @@ from treadle.assistants.platform import assistant as platform
 from treadle.core.requests import Delta, ReplyEnded, Request, TextDelta, Traits
 from treadle.demo.platform import start_demo
 from treadle.home import close_home, open_home
+from treadle.models.calling.findings_check import INSTRUCTIONS as FINDINGS_INSTRUCTIONS
 from treadle.plugins.assistant import Host
 
 FOLDER = Path(__file__).parent / "results"
@@ -82,8 +83,8 @@ class Repeater:
             app = _APP.search(self.answer.question)
             about = {"about": PAIRS.get(frozenset(self.answer.calls)) or self._next_intent(fields["about"]["enum"])}
             text = msgspec.json.encode({**about, "app": app[0] if app else ""} if "app" in fields else about).decode()
-        elif "on_these_pages" in fields:
-            text = msgspec.json.encode({"on_these_pages": True, "answer": self.answer.said}).decode()
+        elif request.instructions == FINDINGS_INSTRUCTIONS:
+            text = "yes"
         else:
             text = self.answer.said
         yield TextDelta(text)

@@ -22,7 +22,7 @@ from treadle.core.messages import History, person_message
 from treadle.core.requests import Request, ToolSpec
 from treadle.core.seams import Model
 from treadle.core.tool import Tool
-from treadle.models.calling.tool_fit import CASES, ToolCase, judge_tool_fit, make_examples
+from treadle.models.calling.tool_fit import CASES, ToolCase, judge_tool_fit, make_fit_examples
 from treadle.plugins.models import resolve_model
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def load_askings() -> list[Asking]:
 
 async def measure(model: Model, askings: Sequence[Asking], cases: Sequence[ToolCase]) -> list[JudgedAsking]:
     """Ask the model about each asking, after these examples."""
-    examples = make_examples(cases)
+    examples = make_fit_examples(cases)
     judged: list[JudgedAsking] = []
     for asking in askings:
         request = Request("", History([person_message(asking.asking)]), tuple([tool.spec for tool in asking.tools]))

@@ -4,8 +4,8 @@ Helpers classify a message, find what was done so far, and format JSON results. 
 among tools mostly chooses none; asked what a message is about, it is right.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -15,13 +15,15 @@ from treadle.core.messages import Message
 from treadle.core.requests import Options, Request
 from treadle.guard.text_index import stem_tokens
 from treadle.lazy import lazy_exports
-from treadle.models.calling.guided import WIRE, FixedPlan, GuidedModel, Plan, PlanQuestion, PlanStep
+from treadle.models.calling.findings_check import format_result_lines
+from treadle.models.calling.guided import WIRE, FindingsQuestion, FixedPlan, GuidedModel, Plan, PlanQuestion, PlanStep
 
 if TYPE_CHECKING:
     from treadle.dialects.json_repair import extract_json
     from treadle.models.calling.one_call import one_call
 
 __all__ = [
+    "FindingsQuestion",
     "FixedPlan",
     "GuidedModel",
     "IntentClassifier",
@@ -36,8 +38,6 @@ __all__ = [
     "one_call",
     "select_relevant",
 ]
-
-_NOISE = frozenset(("id", "version", "links", "metadata"))  # what says nothing to a reader
 
 
 class IntentClassifier(Struct, frozen=True):
@@ -102,44 +102,6 @@ def load_plan_state(history: Iterable[Message]) -> Any:
     """Return the state of the plan's last move that had one; None if none had."""
     states = [part.json for each in history for part in each.parts if isinstance(part, Opaque) and part.wire == WIRE]
     return msgspec.json.decode(states[-1]) if states else None
-
-
-def format_result_lines(result: Result) -> str:
-    """Return a call's result as plain lines: fewer tokens than JSON, and easier to read. Text stays as it is."""
-    data: Any = result.data
-    return "\n".join(_format_lines(data, "")) if isinstance(data, dict | list) else result.content
-
-
-def _format_lines(value: Any, indent: str) -> Iterator[str]:
-    match value:
-        case dict():
-            for key, each in _relevant_fields(value):
-                if isinstance(each, dict | list):
-                    yield f"{indent}{key}:"
-                    yield from _format_lines(each, f"{indent}  ")
-                else:
-                    yield f"{indent}{key}: {each}"
-        case list():
-            for each in cast("list[Any]", value):
-                yield f"{indent}- {_format_line(each)}"
-        case _:
-            yield f"{indent}{value}"
-
-
-def _format_line(value: Any) -> str:
-    """Format an item of a list in one line."""
-    match value:
-        case dict():
-            return "; ".join([f"{key}: {_format_line(each)}" for key, each in _relevant_fields(value)])
-        case list():
-            return ", ".join([_format_line(each) for each in cast("list[Any]", value)])
-        case _:
-            return str(value)
-
-
-def _relevant_fields(value: Any) -> list[tuple[str, Any]]:
-    fields = cast("dict[str, Any]", value).items()
-    return [(key, each) for key, each in fields if key not in _NOISE and each not in (None, "", [], {})]
 
 
 _HOMES = {"extract_json": "treadle.dialects.json_repair", "one_call": "treadle.models.calling.one_call"}

@@ -71,3 +71,15 @@ def test_a_reply_that_a_filter_held_back_fails():
     result = Agent(Scripted([ReplyEnded("filtered")])).run_sync("Go.")
     assert (result.stopped, "content filter held the reply back" in result.reason) == ("failed", True)
     assert not any(entry.notices for entry in result.entries if isinstance(entry, Replied))
+
+
+def test_a_request_names_the_tools_that_only_read() -> None:
+    @tool
+    async def act() -> str:
+        """Act."""
+        return "done"
+
+    model = Scripted("Hm.")
+    Agent(model, tools=[look, act]).run_sync("Go.")
+    assert "look" in model.requests[0].read_only
+    assert "act" not in model.requests[0].read_only

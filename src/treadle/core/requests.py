@@ -118,6 +118,7 @@ class Request(Struct, frozen=True):
 
     `shape` is a JSON schema that the server holds the reply to, for models whose traits say that theirs can. `fixed` is how many
     messages at the beginning of the history are the same in every request like this one, for servers that can read them once.
+    `read_only` names the tools that change nothing, for models of ours that weigh whether to call (`models.calling`).
     `must_call` says that the answer is a call too, so that words alone are none. `blobs` gives the bytes of media by their hash,
     where there are media in the history. `progress` is a callback for how far the reply is, if one is wanted; it is called in
     the event loop.
@@ -133,6 +134,7 @@ class Request(Struct, frozen=True):
     must_call: bool = False
     blobs: Callable[[str], bytes] | None = None
     progress: Callable[[Progress], None] | None = None
+    read_only: frozenset[str] = frozenset()
 
 
 class Usage(Struct, frozen=True):

@@ -155,7 +155,17 @@ def _request(run: LiveRun, step: AskModel) -> Request:
         history = History((*history, Message("model", said)))
     history = history.convert("prompt", message_to_prompt)
     progress = partial(_emit_progress, run) if run.watched else None
-    request = Request(run.system_prompt, history, tools, step.note, _options(run), shape, must_call=must_call, progress=progress)
+    request = Request(
+        run.system_prompt,
+        history,
+        tools,
+        step.note,
+        _options(run),
+        shape,
+        must_call=must_call,
+        progress=progress,
+        read_only=run.catalog.read_only,
+    )
     return _with_media(run, request) if state.has_media else request
 
 

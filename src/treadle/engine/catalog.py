@@ -1,6 +1,7 @@
 """The tools of an agent by name, each with its validator, and which of them are offered to the model. No calling here."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from treadle.core.calls import Call
 from treadle.core.errors import BadTool
@@ -158,6 +159,11 @@ class Catalog:
             spec = self._get(name).spec
             found = self._marks[name] = digest_arguments({"description": spec.description, "parameters": spec.parameters})
         return found
+
+    @cached_property
+    def read_only(self) -> frozenset[str]:
+        """The names of the tools that only read."""
+        return frozenset([name for name, tool in self.tools.items() if tool.effect == "read"])
 
     def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
         """Return the specifications of these tools: always the same object for the same names, so that it is encoded once."""

@@ -35,11 +35,11 @@ def ask(home, question, *replies):
 
 
 def test_what_the_material_says_is_looked_up_and_worded(home):
-    reply, asked = ask(home, "What keeps the boat upright?", about("content"), "The keel does.")
+    reply, asked = ask(home, "What keeps the boat upright?", about("content"), "yes", "The keel does.")
     assert (reply.message, reply.stopped) == ("The keel does.", "answered")
     assert reply.sources[0].text == "Sailing for Beginners - Lesson 1"
-    assert "The keel keeps the boat upright." in asked[1].history[0].text
-    assert "untrusted-" not in asked[1].history[0].text
+    assert "The keel keeps the boat upright." in asked[2].history[0].text
+    assert "untrusted-" not in asked[2].history[0].text
 
 
 def test_a_course_and_a_lesson_that_are_named_are_looked_in(home):
@@ -107,17 +107,11 @@ def test_what_isnt_there_is_said(home, question, kind, answer):
     assert "untrusted" not in message  # what marks data for the model isn't for people
 
 
-@pytest.mark.parametrize(
-    ("said", "answer"),
-    [
-        ({"on_these_pages": True, "answer": " The keel. "}, "The keel."),
-        ({"on_these_pages": False, "answer": "Probably the mast."}, "The courses don't say anything about that."),
-        ("The keel, I think.", "The keel, I think."),
-    ],
-)
-def test_a_model_says_first_whether_it_stands_there(home, said, answer):
-    words = said if isinstance(said, str) else json.dumps(said)
-    assert ask(home, "What keeps the boat upright?", about("content"), words)[0].message == answer
+def test_what_does_not_stand_there_is_not_answered(home):
+    reply, asked = ask(home, "What keeps the boat upright?", about("content"), "no")
+    assert (reply.message, len(asked)) == ("The courses don't say anything about that.", 2)
+    assert ask(home, "Explain what keeps the boat upright.", about("content"), "no")[0].message == reply.message
+    assert ask(home, "What does lesson 1 of the sailing course say about rust?", about("content"), "no")[0].message == reply.message
 
 
 @pytest.mark.parametrize(
@@ -136,13 +130,14 @@ def test_a_course_that_isnt_there_is_said_not_to_be(home, question, kind):
 
 
 def test_a_model_that_says_nothing_shows_what_was_found(home):
-    reply, _ = ask(home, "What keeps the boat upright?", about("content"), " ")
+    reply, _ = ask(home, "What keeps the boat upright?", about("content"), "yes", " ")
     assert "The keel keeps the boat upright." in reply.message
     assert ask(home, "Hi", about("talk"), "")[0].message == "I don't know."
 
 
 def test_a_question_that_goes_on_is_asked_with_the_one_before_it(home):
-    model = Scripted(about("content"), "The keel.", about("content"), "The rudder.", about("content"), "Yes.", traits=SMALL)
+    replies = [about("content"), "yes", "The keel.", about("content"), "yes", "The rudder.", about("content"), "yes", "Yes."]
+    model = Scripted(*replies, traits=SMALL)
 
     async def main():
         asking = host(home, model)
@@ -153,9 +148,9 @@ def test_a_question_that_goes_on_is_asked_with_the_one_before_it(home):
 
     second = asyncio.run(main())
     assert {each.course for each in second.sources} == {"material/sailing.txt"}
-    assert "And what steers it?" in model.requests[3].history[0].text
-    assert "boat of Sailing for Beginners" in model.requests[3].history[0].text
-    assert "boat of Sailing for Beginners" not in model.requests[5].history[0].text.partition("Question:")[2]
+    assert "And what steers it?" in model.requests[5].history[0].text
+    assert "boat of Sailing for Beginners" in model.requests[5].history[0].text
+    assert "boat of Sailing for Beginners" not in model.requests[8].history[0].text.partition("Question:")[2]
 
 
 def test_courses_whose_names_begin_alike_are_others(tmp_path):
@@ -184,5 +179,6 @@ def test_what_a_limit_cut_is_read_as_text():
     """The data of a large result isn't kept, and a run may be older than the data."""
     came = Result("c", "search_course_content", "[Sailing]\nThe keel.")
     said = (Message("person", (Text("Why?"),)), Message("model", (Call("c", came.name, {}),)), Message("tools", (came,)))
-    asked = next(build_course_plan(Catalogue())(Request("", History(said))))
-    assert asked.text == "[Sailing]\nThe keel.\n\nQuestion: Why?"
+    going = build_course_plan(Catalogue())(Request("", History(said)))
+    assert next(going).found == "[Sailing]\nThe keel."
+    assert going.send("yes").text == "[Sailing]\nThe keel.\n\nQuestion: Why?"

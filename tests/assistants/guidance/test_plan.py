@@ -9,6 +9,7 @@ from treadle.assistants.guidance.plan import ANSWER_PROMPT, TALK_PROMPT, plan_gu
 from treadle.core.calls import Opaque
 from treadle.core.requests import ToolSpec
 from treadle.models import Request
+from treadle.plans import FindingsQuestion
 
 CHANGE = ToolSpec("change_problem_spec", "Change.", {"type": "object", "properties": {"goals": {"type": "array"}}})
 
@@ -22,11 +23,14 @@ def brought(*results):
     return made, Message("tools", tuple(Result(str(number), *each) for number, each in enumerate(results)))
 
 
-def led(history, *words, tools=()):
+def led(history, *words, tools=(), found="yes"):
     going, asked, left = plan_guidance(Request("", History(history), tools)), [], list(words)
     try:
         question = next(going)
         while True:
+            if isinstance(question, FindingsQuestion):
+                question = going.send(found)
+                continue
             asked.append(question)
             question = going.send(left.pop(0))
     except StopIteration as over:
@@ -106,7 +110,8 @@ def test_a_document_that_is_not_there_yet_is_a_problem_only_where_it_was_asked_a
 
 def test_why_an_answer_is_asked_for_again_is_said_with_the_question():
     going = plan_guidance(Request("", History([said("Goals?"), *brought(("list_runs", "none"))]), (), "Leave out «17»."))
-    assert next(going).text.endswith("Question: Goals?\n\nLeave out «17».")
+    assert isinstance(next(going), FindingsQuestion)
+    assert going.send("yes").text.endswith("Question: Goals?\n\nLeave out «17».")
 
 
 def test_problems_and_changes_are_told_as_they_are():
@@ -128,3 +133,15 @@ def test_anything_else_is_just_talked_about():
     move, asked = led([said("Hello")], "nonsense", "Hi!")
     assert (move.text, asked[1].instructions) == ("Hi!", TALK_PROMPT)
     assert led([said("Hello")], '{"about": "talk"}', " ")[0].text == "I don't know."
+
+
+def test_what_was_not_found_is_looked_for_in_spec_and_world_and_then_said():
+    offered = (ToolSpec("get_problem_spec", "", {}),)
+    looked = [said("how much money is there"), *brought(("get_workflow_state", "ready"))]
+    move, asked = led(looked, tools=offered, found="no")
+    assert ([name for name, _ in move.calls], asked) == (["get_problem_spec", "get_world_model"], [])
+    both = brought(("get_problem_spec", "Money: 35,000"), ("get_world_model", "none"))
+    assert led([*looked, *both], tools=offered, found="no")[0].text == (
+        "I didn't find that in the problem spec or the world model or the state of the project."
+    )
+    assert led(looked, found="no")[0].text == "I didn't find that in the state of the project."

@@ -92,8 +92,8 @@ def test_a_small_model_is_led_without_a_project_too(table):
     async def work(session, store):
         return (await AssistantSession(session.assistant, session.host, {}).run("What constraints do I have?")).result
 
-    result, model = table(work, '{"about": "spec"}', "Four.", traits=SMALL)
-    assert (result.text, "Fares" in model.requests[1].history[-1].text) == ("Four.", True)
+    result, model = table(work, '{"about": "spec"}', "yes", "Four.", traits=SMALL)  # yes: what was found has the answer
+    assert (result.text, "Fares" in model.requests[2].history[-1].text) == ("Four.", True)
 
 
 def test_whoever_has_no_project_is_told_how_to_begin_one(table):

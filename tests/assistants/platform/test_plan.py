@@ -10,13 +10,13 @@ from assistants.platform.platform_setup import SPEC
 from treadle import Call, History, Message, Result, Text
 from treadle.assistants.platform.client import PlatformForbidden
 from treadle.assistants.platform.intent import ABOUT, INSTRUCTIONS, MessageIntent, find_number, find_workflow_status, parse_intent
-from treadle.assistants.platform.plan import ANSWER, first_field, format_tool_result, plan_platform
+from treadle.assistants.platform.plan import ANSWER, NOT_FOUND, first_field, format_tool_result, plan_platform
 from treadle.assistants.platform.prompts import GENERATE, format_documentation
 from treadle.core.calls import Opaque
 from treadle.core.requests import ToolSpec
 from treadle.models import Request
 from treadle.passages import Passage, PassageHit
-from treadle.plans import PlanQuestion
+from treadle.plans import FindingsQuestion, PlanQuestion
 
 PASSAGE = format_documentation([PassageHit(Passage("Ten buckets a team.", source="docs/quotas.md"), 0.9)])
 
@@ -35,12 +35,15 @@ def brought(name, value):
     return Message("model", (Call("c", name, {}),)), Message("tools", (result(name, value),))
 
 
-def led(history, *words, instructions="", tools=(), note=""):
-    """The move, and what the model was asked on the way to it; these are its words."""
+def led(history, *words, instructions="", tools=(), note="", found="yes"):
+    """The move, and what the model was asked on the way to it; these are its words, and whether what was found has the answer."""
     going, asked, left = plan_platform(Request(instructions, History(history), tools, note)), [], list(words)
     try:
         question = next(going)
         while True:
+            if isinstance(question, FindingsQuestion):
+                question = going.send(found)
+                continue
             asked.append(question)
             question = going.send(left.pop(0))
     except StopIteration as over:
@@ -194,6 +197,15 @@ def test_where_there_is_nowhere_else_to_look_the_answer_is_asked_for_again_with_
     move, (_, asked) = asked_again(wish("talk"), "I don't know.")
     assert (move.text, asked.text.endswith("Leave out «Salesforce».")) == ("I don't know.", True)
     assert asked_again("I don't know.", tools=())[0].text == "I don't know."
+
+
+def test_what_was_not_found_is_looked_for_elsewhere_and_then_said():
+    history = (said("What does demo-app cost?"), *brought("get_dashboard_stats", {"applications": 3}))
+    move, asked = led(history, wish("application", "demo-app"), tools=(LIST,), found="no")
+    assert (move.calls, len(asked)) == ((("get_application", {"app_name": "demo-app"}),), 1)
+    move, asked = led((*history, *brought("get_application", {"name": "demo-app"})), tools=(LIST,), found="no")
+    assert (move.text, asked) == (NOT_FOUND, [])
+    assert led(history, found="no")[0].text == NOT_FOUND  # without tools there is nowhere to look
 
 
 def test_an_earlier_turn_is_over():

@@ -187,7 +187,7 @@ def test_what_cant_be_read_is_refused_with_a_sentence(serve, path, body, status)
 
 
 def test_a_model_that_calls_no_tools_by_itself_is_led(serve, demo, tmp_path):
-    small = Scripted('{"about": "me", "app": ""}', "You are Alice.", traits=Traits(native_calls=False))
+    small = Scripted('{"about": "me", "app": ""}', "yes", "You are Alice.", traits=Traits(native_calls=False))
     with Serving(tmp_path, [replace(assistant, panel=None)], small) as server:
         reply = ask(server, "POST", "/api/ai/chat", {"message": "Who am I?"}, demo.token("alice"))[1]
     assert reply["message"] == "You are Alice."

@@ -53,7 +53,11 @@ def test_where_no_tool_fits_it_is_asked_for_an_answer_without_a_word_of_the_tool
     deltas = ask(model, asked(note="Two more rounds."))
     assert text_in(deltas) == "Paris."
     assert inner.requests[1].shape is None
-    assert (inner.requests[1].instructions, inner.requests[1].note) == ("Be brief.", "Two more rounds.")
+    assert inner.requests[1].instructions == "Be brief."
+    assert inner.requests[1].note.startswith("Two more rounds. If this is about something of the user's own")
+    model, inner = held(sure(0), "Paris.")
+    ask(model, asked(person_message("What's the difference between A and B?"), note="Two more rounds."))
+    assert inner.requests[1].note == "Two more rounds."  # general knowledge
     assert deltas[-1].usage.requests == 2
 
 
@@ -178,3 +182,64 @@ def test_where_the_answer_is_a_call_it_is_held_to_calls_at_once_and_after_result
 def answered_before():
     call = Call("1", "stock", {"item": "A-113"})
     return Message("model", (call,)), Message("tools", (Result("1", "stock", "7"),))
+
+
+PLANTS = ToolSpec(
+    "plants", "List plants.", {"type": "object", "properties": {"room": {"type": "string"}, "limit": {"type": "integer"}}}
+)
+LISTED = '{"calls": [{"name": "plants", "arguments": {"room": "kitchen", "limit": 9}}]}'
+
+
+def reading(*messages: Message, said: str = "How often does the fern need water?") -> Request:
+    return replace(asked(*(messages or [person_message(said)]), tools=(PLANTS,)), read_only=frozenset(("plants",)))
+
+
+def test_a_tool_that_only_reads_is_called_at_lower_odds():
+    model, _ = held(sure(-1.8), LISTED)
+    assert [call.name for call in calls_in(ask(model, reading()))] == ["plants"]
+    model, _ = held(sure(-1.8), "Hm.")
+    assert text_in(ask(model, asked(tools=(PLANTS,)))) == "Hm."
+    model, _ = held(sure(-2.2), "Hm.")
+    assert text_in(ask(model, reading())) == "Hm."
+    model, _ = held(sure(0.2), "Hm.")
+    assert text_in(ask(model, reading(said="Explain what a fern is."))) == "Hm."  # -1.8, but general knowledge
+
+
+def test_beside_a_tool_that_reads_one_that_acts_needs_its_own_odds():
+    model, _ = held(sure(-1.8), CALL, "Hm.")
+    both = replace(reading(), tools=(PLANTS, STOCK))
+    assert text_in(ask(model, both)) == "Hm."
+
+
+def test_a_filter_that_the_model_made_up_is_dropped_from_a_lookup():
+    model, _ = held(sure(2), LISTED)
+    assert [call.text for call in calls_in(ask(model, reading()))] == ['{"limit":9}']
+    model, _ = held(sure(2), LISTED)
+    assert '"room": "kitchen"' in calls_in(ask(model, reading(said="Which plants are in the kitchen?")))[0].text
+    model, _ = held(sure(2), LISTED)
+    assert '"room": "kitchen"' in calls_in(ask(model, replace(reading(), read_only=frozenset())))[0].text
+    model, _ = held(sure(2), LISTED)
+    assert '"room": "kitchen"' in calls_in(ask(model, replace(reading(), instructions="The user is in the kitchen.")))[0].text
+
+
+def test_a_lookup_that_repeats_an_earlier_one_but_for_a_made_up_filter_is_no_new_one():
+    made = Message("model", (Call("1", "plants", {"limit": 9}),))
+    found = Message("tools", (Result("1", "plants", "fern: every 3 days"),))
+    model, _ = held(LISTED, '{"answer": "Every 3 days."}')
+    deltas = ask(model, reading(person_message("How often does the fern need water?"), made, found))
+    assert (calls_in(deltas), text_in(deltas)) == ([], "Every 3 days.")
+
+
+def test_where_a_call_was_made_up_another_lookup_may_fit():
+    find = ToolSpec("find", "Find.", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+    made_up = '{"calls": [{"name": "find", "arguments": {"name": "Xaver"}}]}'
+    both = replace(reading(), tools=(PLANTS, find), read_only=frozenset(("plants", "find")))
+    model, inner = held(sure(0), made_up, '{"calls": [{"name": "plants", "arguments": {}}]}')
+    deltas = ask(model, both)
+    assert [call.name for call in calls_in(deltas)] == ["plants"]
+    assert [each["properties"]["name"] for each in inner.requests[2].shape["properties"]["calls"]["items"]["anyOf"]] == [
+        {"const": "plants"}
+    ]
+    assert deltas[-1].usage.requests == 3
+    model, inner = held(sure(0), made_up, "Which one?")  # no other one reads
+    assert text_in(ask(model, replace(both, read_only=frozenset(("find",))))) == "Which one?"

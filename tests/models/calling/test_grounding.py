@@ -59,3 +59,48 @@ def test_only_required_values_count():
 @pytest.mark.parametrize("text", ["{broken", "[1]"])
 def test_a_call_that_cannot_be_read_is_left_to_others(text):
     assert ConversationText("hello").grounded_share(Written("", "t", text), tool()) == 1.0
+
+
+def kept(said: str, required: tuple[str, ...] = (), **arguments: object) -> dict[str, object]:
+    schema = {"properties": {key: {"enum": ["a", "b"]} if key == "choice" else {} for key in arguments}, "required": list(required)}
+    call = Written("", "t", msgspec.json.encode(arguments).decode())
+    return msgspec.json.decode(ConversationText(said).drop_invented(call, ToolSpec("t", "", schema)).text)
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("how often does the fern need water", "living room"),
+        ("what's on on 20 March?", "2026-03-12"),
+        ("what did I spend in March", "2026-02"),
+        ("who is on duty", "2026-03-12T08:00:00Z"),
+    ],
+)
+def test_an_optional_value_that_came_from_nowhere_is_dropped(said: str, value: str) -> None:
+    assert kept(said, limit=5, where=value) == {"limit": 5}
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("which plants are in the kitchen", "kitchen"),
+        ("what's on on 20 March?", "2026-03-20"),
+        ("what did I spend in march", "2026-03"),
+        ("from 2026-03 on", "2026-03"),
+        ("what's on tomorrow?", "2026-03-12"),
+        ("what did I spend last month", "2026-02"),
+        ("hello", ""),
+    ],
+)
+def test_an_optional_value_that_follows_from_the_conversation_stays(said: str, value: str) -> None:
+    assert kept(said, where=value) == {"where": value}
+
+
+def test_choices_numbers_and_required_values_stay() -> None:
+    given = {"choice": "a", "limit": 7, "deep": True, "name": "Marit", "inner": {"a": "Bergen"}}
+    assert kept("hello", ("name",), **given) == given
+
+
+def test_a_call_without_invented_values_stays_as_it_was_written() -> None:
+    call = Written("", "t", '{ "value": "fern" }')
+    assert ConversationText("the fern").drop_invented(call, tool(required=())) is call

@@ -6,7 +6,8 @@ import pytest
 
 from treadle.core.messages import History, Message, Text, person_message
 from treadle.core.requests import ReplyEnded, Request, TextDelta, ToolSpec, Usage
-from treadle.models.calling.tool_fit import CERTAIN_ODDS, judge_tool_fit
+from treadle.models.calling.tool_fit import judge_tool_fit
+from treadle.models.calling.yes_no import CERTAIN_ODDS
 from treadle.models.scripted import Scripted
 
 STOCK = ToolSpec("stock", "How many\nare there.", {"properties": {"item": {}, "shelf": {}}})

@@ -5,16 +5,15 @@ Pure. Which model is guided is decided by `plugins.assistants`.
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, cast
 
 from treadle import Options, Result
 from treadle.assistants.courses.catalogue import Catalogue, replace_brackets, significant_words
 from treadle.assistants.courses.sources import FoundPassage, lookup_from_result
 from treadle.assistants.courses.tools import course_to_markdown, format_passage_block
 from treadle.models import Request
-from treadle.plans import IntentClassifier, PlanQuestion, PlanStep, extract_json, format_plan_question, last_turn
+from treadle.plans import FindingsQuestion, IntentClassifier, PlanQuestion, PlanStep, format_plan_question, last_turn
 
-Plan = Generator[PlanQuestion, str, PlanStep]
+Plan = Generator[PlanQuestion | FindingsQuestion, str, PlanStep]
 
 ABOUT = {
     "content": "what the material says about something: facts, reasons, steps, terms",
@@ -42,16 +41,8 @@ _EXAMPLES = (
 CHOICE = IntentClassifier("Messages to an assistant that knows course material. Say what each is about.", ABOUT, _EXAMPLES)
 ANSWER = (
     "You are a teacher. A student asks something, and you have the pages of the course that fit best. Answer the question in a few "
-    "short sentences with what stands on these pages: its reasons, numbers and names. Don't speak of the pages themselves. "
-    'Write JSON: first "on_these_pages", whether the answer stands there; then "answer". '
-    "If it doesn't, answer: The courses don't say."
+    "short sentences with what stands on these pages: its reasons, numbers and names. Don't speak of the pages themselves."
 )
-SHAPE = {
-    "type": "object",
-    "properties": {"on_these_pages": {"type": "boolean"}, "answer": {"type": "string"}},
-    "required": ["on_these_pages", "answer"],
-    "additionalProperties": False,
-}
 NOTHING = "The courses don't say anything about that."
 TALK = "Answer briefly. You are an assistant for students; about their courses make nothing up."
 MAX_BLOCKS = 3  # passages that it reads: the best of them, and soon read
@@ -64,6 +55,7 @@ _NAMED = re.compile(  # "the lessons of Chess for All?", "lesson 3 of Chess", "w
 _OF_ITSELF = re.compile(
     r"\b(?:instructors?|taught|teach(?:es|ers?)|syllabus|outline|(?:course|web) ?link|link (?:to|of))\b", re.IGNORECASE
 )
+_TOPIC = re.compile(r"\b(?:about|on|explain|mean)\s+\w", re.IGNORECASE)  # "what does lesson 3 say about salt"
 _GOES_ON = re.compile(  # begins where the last question ended, or speaks of what was named there
     r"^\s*(?:and|but|so|what about|how about|more|also)\b|^\s*why\W*$"
     r"|\b(?:it|its|they|them|their|that|this|those|these|there)\b[^\n]{0,20}\??\s*$",
@@ -152,9 +144,11 @@ def _build_answer(request: Request, message: str, results: list[Result]) -> Plan
     found = (
         "\n\n".join(_best_blocks(message, list(map(format_passage_block, lookup.passages)))) if lookup is not None else last.content
     )
+    if _has_topic(message) and (yield FindingsQuestion(message, found, facts_only=False)) == "no":
+        return PlanStep(text=NOTHING)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
-    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=300), SHAPE)
-    return PlanStep(text=_extract_answer(words) or found)
+    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=300))
+    return PlanStep(text=words.strip() or found)
 
 
 def _best_blocks(message: str, blocks: list[str]) -> list[str]:
@@ -163,13 +157,9 @@ def _best_blocks(message: str, blocks: list[str]) -> list[str]:
     return sorted(blocks, key=lambda each: -len(asked & set(significant_words(each))))[:MAX_BLOCKS]
 
 
-def _extract_answer(said: str) -> str:
-    """Extract the answer from a model's output, which may be truncated or no JSON at all."""
-    value = extract_json(said)
-    if not isinstance(value, dict):
-        return said.strip()
-    told = cast("dict[str, Any]", value)
-    return NOTHING if told.get("on_these_pages") is False else str(told.get("answer") or "").strip()
+def _has_topic(message: str) -> bool:
+    """Return whether a message asks for something that may not be on a page; what a whole lesson is about always is."""
+    return find_lesson_number(message) is None or _TOPIC.search(message) is not None
 
 
 def _list_other_courses(course: str, found: Sequence[FoundPassage]) -> str:

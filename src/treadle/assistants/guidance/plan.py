@@ -9,6 +9,7 @@ import msgspec
 from treadle import Options, Result
 from treadle.models import Request
 from treadle.plans import (
+    FindingsQuestion,
     IntentClassifier,
     PlanQuestion,
     PlanStep,
@@ -19,7 +20,7 @@ from treadle.plans import (
     select_relevant,
 )
 
-GuidancePlan = Generator[PlanQuestion, str, PlanStep]
+GuidancePlan = Generator[PlanQuestion | FindingsQuestion, str, PlanStep]
 
 TOPICS = {
     "spec": "the problem spec: constraints, goals, weights",
@@ -140,6 +141,17 @@ def _plan_answer(request: Request, message: str, results: list[Result]) -> Guida
         return PlanStep(text=results[-1].content)
     documents = [f"{_TITLES.get(each.name, each.name)}:\n{format_result_lines(each)}" for each in results if each.problem is None]
     found = "\n\n".join(select_relevant(message, documents) if looked_beside else documents)[:MAX_FOUND]
+    if (yield FindingsQuestion(message, found)) == "no":
+        return _look_elsewhere(request, results)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
     words = yield PlanQuestion(asked, ANSWER_PROMPT, Options(temperature=0, max_tokens=500))
     return PlanStep(text=words.strip() or found)
+
+
+def _look_elsewhere(request: Request, results: list[Result]) -> PlanStep:
+    """Return a look at the spec and the world model where neither was looked at, or the answer that it isn't there."""
+    seen = {each.name for each in results}
+    if request.tools and seen.isdisjoint(_TOPIC_TOOLS["both"]):
+        return PlanStep(tuple([(name, {}) for name in _TOPIC_TOOLS["both"]]), state="spec")
+    places = [_TITLES[name].removeprefix("The ") for name in _TITLES if name in seen]
+    return PlanStep(text=f"I didn't find that in the {' or the '.join(places)}.")

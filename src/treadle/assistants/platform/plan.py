@@ -31,7 +31,7 @@ from treadle.assistants.platform.spec_drafts import (
     format_retry_prompt,
 )
 from treadle.models import Request
-from treadle.plans import PlanQuestion, PlanStep, format_plan_question, last_turn, load_plan_state
+from treadle.plans import FindingsQuestion, PlanQuestion, PlanStep, format_plan_question, last_turn, load_plan_state
 
 MAX_RESULT_CHARS = 6_000  # characters
 HEADINGS = {
@@ -97,7 +97,7 @@ def _format_record(value: Any) -> str:
     return "; ".join(parts)
 
 
-Plan = Generator[PlanQuestion, str, PlanStep]
+Plan = Generator[PlanQuestion | FindingsQuestion, str, PlanStep]
 
 ANSWER = (
     "A person who uses a developer platform has a question, and this is what was found. Answer in a few short sentences from "
@@ -105,6 +105,7 @@ ANSWER = (
     "are written there; what isn't there, say so. Don't speak of the data itself."
 )
 TALK = "Answer a person who uses a developer platform, briefly. If you don't know, say so: make nothing up about their platform."
+NOT_FOUND = "I didn't find that: neither the platform nor its documentation says so in what I looked up."
 STATUS = re.compile(r"\bstatus\b|\bstate\b|\bshow\b", re.IGNORECASE)
 MANY = re.compile(r"\bworkflows\b|\bdeployments\b", re.IGNORECASE)
 RETRY = re.compile(r"\bretry\b|\bre-?run\b|\brun .*again\b|\btry .*again\b", re.IGNORECASE)
@@ -143,7 +144,7 @@ def plan_platform(request: Request) -> Plan:
     return PlanStep((calls,), state=wish.about) if calls else (yield from _talk_plan(request, message))
 
 
-def _second_look(request: Request, message: str, first: Result) -> Generator[PlanQuestion, str, PlanStep | None]:
+def _second_look(request: Request, message: str, first: Result) -> Generator[PlanQuestion | FindingsQuestion, str, PlanStep | None]:
     """Return a look elsewhere, after an answer that wasn't in what was found first; None if there is nowhere else to look."""
     topics = [about for about in READS if about != load_plan_state(request.history)]
     said = yield PlanQuestion(
@@ -240,6 +241,9 @@ def _answer_plan(request: Request, message: str, steps: list[Result]) -> Plan:
     if steps[-1].problem is not None:
         return PlanStep(text=problem_reason(steps[-1]))
     found = "\n\n".join([*[format_tool_result(step) for step in steps], _extract_documentation(request.instructions)])
+    if (yield FindingsQuestion(message, found)) == "no":
+        following = (yield from _second_look(request, message, steps[0])) if request.tools and len(steps) == 1 else None
+        return following or PlanStep(text=NOT_FOUND)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
     words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=400))
     return PlanStep(text=words.strip() or found)

@@ -17,6 +17,7 @@ from treadle.core.calls import Opaque, Written
 from treadle.core.messages import History, Message, person_message
 from treadle.core.requests import CallDelta, CallDone, Delta, Options, Progress, ReplyEnded, Request, TextDelta, ToolSpec, Usage
 from treadle.core.seams import Model
+from treadle.models.calling.findings_check import is_checkable, judge_findings
 
 WIRE = "led"  # whose data the state of a plan is
 
@@ -48,7 +49,19 @@ class PlanQuestion(Struct, frozen=True):
     used: Callable[[Usage], object] | None = None
 
 
-Steps = Generator[PlanQuestion, str, PlanStep]
+class FindingsQuestion(Struct, frozen=True):
+    """A plan's question whether what was found holds the answer to a message; it gets "yes" or "no".
+
+    The model isn't asked, and the answer is yes, where that can't be told: `models.calling.findings_check` has the rules. With
+    `facts_only`, only questions for a fact are checked; without, whatever is asked for.
+    """
+
+    message: str
+    found: str
+    facts_only: bool = True
+
+
+Steps = Generator[PlanQuestion | FindingsQuestion, str, PlanStep]
 Plan = Callable[[Request], Steps | Awaitable[Steps]]
 
 
@@ -85,6 +98,9 @@ class GuidedModel:
                 break
             number = len(spent) + 1
             progress = None if report is None else partial(_report_numbered, report, number)
+            if isinstance(asked, FindingsQuestion):
+                words = await self._judge(asked, spent, progress)
+                continue
             if progress is not None:
                 progress(Progress("waiting"))
             deltas = [delta async for delta in self._model.reply(self._build_request(asked, progress))]
@@ -98,6 +114,13 @@ class GuidedModel:
             if not isinstance(delta, ReplyEnded):
                 yield delta
         yield ReplyEnded("calls" if any(isinstance(delta, CallDone) for delta in deltas) else "done", sum(spent, Usage()))
+
+    async def _judge(self, asked: FindingsQuestion, spent: list[Usage], progress: Report | None) -> str:
+        if not is_checkable(asked.message, asked.found, facts_only=asked.facts_only):
+            return "yes"
+        judged = await judge_findings(self._model, asked.message, asked.found, progress)
+        spent.append(judged.usage)
+        return "yes" if judged.odds > 0 else "no"
 
     def _build_request(self, asked: PlanQuestion, progress: Report | None) -> Request:
         """Return the request for a plan's question."""

@@ -11,12 +11,11 @@ from math import exp
 
 from msgspec import Struct
 
-from treadle.core.messages import History, Message, Text, person_message, text_of
-from treadle.core.requests import Options, ReplyEnded, Request, TextDelta, ToolSpec, Usage
+from treadle.core.messages import History, Message, text_of
+from treadle.core.requests import Request, ToolSpec, Usage
 from treadle.core.seams import Model
+from treadle.models.calling.yes_no import ask_yes_no, make_examples
 
-CERTAIN_ODDS = 20.0  # where the server doesn't say how likely a word was, the word itself is all there is
-_TOP_LOGPROBS = 20  # words whose probability is asked for, which is as many as servers give
 _GENERAL_PENALTY = 2.0  # log odds, for questions of general knowledge
 _TALK_PENALTY = 4.0  # for small talk
 _TALK = re.compile(
@@ -35,10 +34,14 @@ _MAX_EARLIER = 300  # characters of what was said before, so that "and in Paris?
 
 
 class ToolFit(Struct, frozen=True):
-    """Whether a tool fits: the logarithm of the odds, above 0 if it is more likely than not."""
+    """Whether a tool fits: the logarithm of the odds, above 0 if it is more likely than not.
+
+    `general` says that the odds were lowered because of the phrasing: small talk, or a question of general knowledge.
+    """
 
     odds: float
     usage: Usage
+    general: bool = False
 
     @property
     def probability(self) -> float:
@@ -49,27 +52,10 @@ class ToolFit(Struct, frozen=True):
 async def judge_tool_fit(model: Model, request: Request, examples: History | None = None) -> ToolFit:
     """Return how certain a model is that one of the offered tools does what the user asks for last, after these examples."""
     examples = EXAMPLES if examples is None else examples
-    options = Options(temperature=0, max_tokens=2, extra={"logprobs": True, "top_logprobs": _TOP_LOGPROBS})
-    history = examples.plus(person_message(_format_case(_summarize_tools(request.tools), _format_question(request.history))))
-    question = Request(_HEAD, history, options=options, fixed=len(examples), progress=request.progress)
-    words: list[str] = []
-    ended = ReplyEnded("done")
-    async for delta in model.reply(question):
-        match delta:
-            case TextDelta():
-                words.append(delta.text)
-            case ReplyEnded():
-                ended = delta
-            case _:
-                pass
-    return ToolFit(_compute_odds("".join(words), ended.chances) - _find_penalty(request.history), ended.usage)
-
-
-def _compute_odds(said: str, chances: dict[str, float]) -> float:
-    known = {word.strip().lower(): chance for word, chance in reversed(chances.items())}  # the likeliest spelling counts
-    if "yes" not in known and "no" not in known:
-        return -CERTAIN_ODDS if said.strip().lower().startswith("no") else CERTAIN_ODDS
-    return known.get("yes", -CERTAIN_ODDS) - known.get("no", -CERTAIN_ODDS)
+    case = _format_case(_summarize_tools(request.tools), _format_question(request.history))
+    judged = await ask_yes_no(model, _HEAD, examples, case, request.progress)
+    penalty = _find_penalty(request.history)
+    return ToolFit(judged.odds - penalty, judged.usage, general=penalty > 0)
 
 
 def _find_penalty(history: Sequence[Message]) -> float:
@@ -103,13 +89,9 @@ _HEAD = (
 ToolCase = tuple[tuple[str, ...], str, str]  # tools, what a person says, yes or no
 
 
-def make_examples(cases: Sequence[ToolCase]) -> History:
+def make_fit_examples(cases: Sequence[ToolCase]) -> History:
     """Return cases as the conversation that precedes the question."""
-    return History(
-        message
-        for tools, question, answer in cases
-        for message in (person_message(_format_case(tools, question)), Message("model", (Text(answer),)))
-    )
+    return make_examples([(_format_case(tools, question), answer) for tools, question, answer in cases])
 
 
 CASES: tuple[ToolCase, ...] = (
@@ -167,4 +149,4 @@ CASES: tuple[ToolCase, ...] = (
     (("recipe_search(dish, diet): Find recipes for a dish.",), "Which wine goes with grilled salmon?", "no"),
     (("user_profile(id): Details of a user.",), "i want the data of customer 4711", "yes"),
 )
-EXAMPLES = make_examples(CASES)
+EXAMPLES = make_fit_examples(CASES)
