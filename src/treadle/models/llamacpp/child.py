@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from treadle.core.errors import ModelUnavailable, SettingsError
 from treadle.guard.secret_names import classify_name
@@ -46,7 +46,7 @@ class RunningChild(Struct, frozen=True):
     address: str
     key: str
     process: "subprocess.Popen[str]"
-    requests: SlotQueue = field(default_factory=SlotQueue)
+    requests: SlotQueue
 
 
 _children: dict[LlamaSettings, RunningChild] = {}
@@ -113,7 +113,7 @@ def _start_process(settings: LlamaSettings, on_progress: LoadProgress | None) ->
         _end_process(process)
         drain.join()
         raise _start_error(settings.path, process.returncode, log)
-    return RunningChild(json.loads(line)["address"], key, process)
+    return RunningChild(json.loads(line)["address"], key, process, SlotQueue(settings.context))
 
 
 def _drain_stderr(stderr: IO[str], log: "deque[str]") -> None:

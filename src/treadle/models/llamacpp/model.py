@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.core.errors import SettingsError, UnknownModel
-from treadle.core.requests import Delta, Options, Progress, Request, Traits
+from treadle.core.requests import Delta, Options, Progress, ReplyEnded, Request, Traits
 from treadle.models.connections import Timeouts
 from treadle.models.downloads import catalogue
 from treadle.models.downloads.storage import find_model_file, models_folder
@@ -16,10 +16,12 @@ from treadle.models.families import traits_of
 from treadle.models.llamacpp.child import LlamaSettings, RunningChild, start_child
 from treadle.models.llamacpp.client import ChildClient
 from treadle.models.llamacpp.prompt_cache import PromptCache
-from treadle.models.wires.openai import OpenAI
+from treadle.models.wires.openai import OpenAI, encode_message
 
 DEFAULT_CONTEXT = 8192  # tokens, unless told otherwise: a window takes memory, read or not
-SLOTS = 2  # prompts kept in memory: an agent's own, and the one that asks whether a tool fits
+SLOTS = 4  # prompts kept in memory: an agent's own, and those that ask whether a tool fits and whether an answer was found
+BYTES_PER_TOKEN = 3  # at least: English has four to five, code three to four
+REPLY_TOKENS = 512  # of a reply without a limit
 _MAGIC = b"GGUF"
 _LONG_TIMEOUTS = Timeouts(first_byte=3600.0, idle=3600.0)  # reading a long prompt takes its time, and a child that dies is noticed
 
@@ -54,9 +56,11 @@ class LlamaCpp:
         extra = {"cache_prompt": True, "id_slot": slot, **request.options.extra}
         if request.progress is not None:
             extra["return_progress"] = True
-        with child.requests.place(slot, request.progress):
+        async with child.requests.place(slot, _estimate_tokens(request), request.progress) as leave:
             await self._prefixes.load(caller, slot, prefix, request.progress)
             async for delta in model.reply(replace(request, options=_with_extra(request.options, extra))):
+                if isinstance(delta, ReplyEnded):
+                    leave()  # its reader may ask for the next reply before this generator is closed
                 yield delta
 
     async def _ready(self, report: Callable[[Progress], None] | None) -> tuple[RunningChild, ChildClient, OpenAI]:
@@ -74,6 +78,12 @@ class LlamaCpp:
             name = self.name.partition(":")[2]
             self._model = OpenAI(name, base_url=f"{found.address}/v1", api_key=found.key, timeouts=_LONG_TIMEOUTS, kind="llamacpp")
         return found, self._caller, self._model
+
+
+def _estimate_tokens(request: Request) -> int:
+    """Return about how many tokens of the window a request takes at most: its text, and the reply."""
+    size = len(request.instructions) + len(request.note) + sum(len(encode_message(message)) for message in request.history)
+    return size // BYTES_PER_TOKEN + (request.options.max_tokens or REPLY_TOKENS)
 
 
 def _with_extra(options: Options, extra: dict[str, Any]) -> Options:
