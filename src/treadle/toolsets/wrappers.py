@@ -287,14 +287,16 @@ def only(toolset: Toolset, *patterns: str) -> MappedToolset:
     for pattern in patterns:
         if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a program passes isn't known
             raise BadTool(f"`only` takes names of tools, not {pattern!r}; `prepared` takes a function that leaves tools out.")
+    mapped = MappedToolset(toolset, lambda tool: tool if any(fnmatchcase(tool.name, pattern) for pattern in patterns) else None)
     _check_names("only", toolset, [pattern for pattern in patterns if not any(sign in pattern for sign in "*?[")])
-    return MappedToolset(toolset, lambda tool: tool if any(fnmatchcase(tool.name, pattern) for pattern in patterns) else None)
+    return mapped
 
 
 def renamed(toolset: Toolset, names: Mapping[str, str]) -> MappedToolset:
     """Rename some tools: `{"old": "new"}`."""
+    mapped = MappedToolset(toolset, lambda tool: _with_name(tool, names.get(tool.name, tool.name)))
     _check_names("renamed", toolset, names)
-    return MappedToolset(toolset, lambda tool: _with_name(tool, names.get(tool.name, tool.name)))
+    return mapped
 
 
 def prefixed(toolset: Toolset, prefix: str) -> MappedToolset:
