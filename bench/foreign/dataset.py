@@ -24,6 +24,7 @@ from treadle.core.seams import Model
 from treadle.demo.platform import start_demo
 from treadle.evals import Case, CaseRun, Dataset, Expectations, TaskContext
 from treadle.guard.answer_grounding import MARK
+from treadle.guard.numerals import find_number_words
 from treadle.home import close_home, open_home
 from treadle.plugins.assistant import Host
 from treadle.plugins.assistants import configured_agent
@@ -56,6 +57,7 @@ def find_unmarked(run: CaseRun) -> list[str]:
         return []
     sources = "\n".join([*results, run.case.input])
     known = {_plain(number) for number in re.findall(r"\d+(?:[.,:]\d+)*", sources)}
+    known |= {_plain(str(number.value)) for number in find_number_words(sources)}
     found = [match[0] for match in _NUMBER.finditer(run.result.message)]
     return [number for number in found if _plain(number) not in known and not _is_count(number)]
 
