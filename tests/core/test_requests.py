@@ -1,8 +1,10 @@
 """Usage adds up, and options are merged."""
 
+from math import nan
+
 import pytest
 
-from treadle.core.requests import Options, Traits, Usage, merge_options
+from treadle.core.requests import Options, Traits, Usage, find_option_mistakes, merge_options
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,24 @@ def test_a_model_that_thinks_gets_no_limit_that_its_thinking_would_use_up():
     options = Options(temperature=0, max_tokens=800, seed=1)
     assert options.for_model(Traits(reasons=True)) == Options(seed=1)
     assert options.for_model(Traits()) is options
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        (Options(temperature=-0.1), "temperature"),
+        (Options(temperature=nan), "temperature"),
+        (Options(top_p=1.1), "top_p"),
+        (Options(max_tokens=0), "max_tokens"),
+        (Options(reasoning_budget=-1), "reasoning_budget"),
+        (Options(tool_choice=" "), "tool_choice"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_a_mistake(options: Options, field: str) -> None:
+    (sentence,) = find_option_mistakes(options)
+    assert sentence.startswith(f"Options.{field} is ")
+
+
+def test_values_at_the_edges_are_none() -> None:
+    edges = Options(temperature=0, top_p=1, max_tokens=1, reasoning_budget=0, tool_choice="none")
+    assert [*find_option_mistakes(edges), *find_option_mistakes(Options())] == []

@@ -30,8 +30,8 @@ function drawPerson({ server, username, team, role }) {
 
 /** @param {PlatformStatus} platformStatus */
 function drawModel({ enabled, llm_provider: model, documents_loaded: amount, message }) {
-  const badge = byId("model"), documents = `${amount.toLocaleString("en")} ${amount === 1 ? "document" : "documents"}`;
-  badge.textContent = enabled ? `${model} · ${documents}` : "no model";
+  const badge = byId("model"), documents = amount ? ` · ${amount.toLocaleString("en")} ${amount === 1 ? "document" : "documents"}` : "";
+  badge.textContent = enabled ? `${model}${documents}` : "no model";
   badge.title = message;
   badge.classList.toggle("warn", !enabled);
   badge.hidden = false;
