@@ -155,9 +155,10 @@ def toolsets(host: Host) -> Sequence[Toolset]:
         async with open_projects(host) as store:
             every = guidance_tools(ProjectScope(host, store, context.project_id, context.session_id))
             allowed = settings.allowed_tools or [each.name for each in every.tools()]
-            reads = [each.name for each in every.tools() if each.effect == "read"]
-            offered = every if await _can_edit(store, host, context) else only(every, *reads)
-            yield only(offered, *[each for each in allowed if each not in settings.denied_tools])
+            if not await _can_edit(store, host, context):
+                reads = [each.name for each in every.tools() if each.effect == "read"]
+                allowed = [each for each in allowed if each in reads]
+            yield only(every, *[each for each in allowed if each not in settings.denied_tools])
 
     return (LazyToolset(tools),)
 
