@@ -208,6 +208,11 @@ def test_what_was_not_found_is_looked_for_elsewhere_and_then_said():
     assert led(history, found="no")[0].text == NOT_FOUND  # without tools there is nowhere to look
 
 
+def test_an_empty_list_is_an_answer():
+    move, _ = led((said("How many workflows are running?"), *brought("list_workflows", [])), "None.", found="no")
+    assert move.text == "None."
+
+
 def test_an_earlier_turn_is_over():
     history = [said("Apps?"), *brought("list_applications", "[]"), Message("model", (Text("None."),)), said("Hello")]
     move, asked = led(history, wish("talk"), "Hi!")

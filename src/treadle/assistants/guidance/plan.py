@@ -141,7 +141,8 @@ def _plan_answer(request: Request, message: str, results: list[Result]) -> Guida
         return PlanStep(text=results[-1].content)
     documents = [f"{_TITLES.get(each.name, each.name)}:\n{format_result_lines(each)}" for each in results if each.problem is None]
     found = "\n\n".join(select_relevant(message, documents) if looked_beside else documents)[:MAX_FOUND]
-    if (yield FindingsQuestion(message, found)) == "no":
+    is_empty = not any(each.data is None or each.data for each in results)  # "how many runs were there?" is answered by that
+    if not is_empty and (yield FindingsQuestion(message, found)) == "no":
         return _look_elsewhere(request, results)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
     words = yield PlanQuestion(asked, ANSWER_PROMPT, Options(temperature=0, max_tokens=500))

@@ -241,7 +241,8 @@ def _answer_plan(request: Request, message: str, steps: list[Result]) -> Plan:
     if steps[-1].problem is not None:
         return PlanStep(text=problem_reason(steps[-1]))
     found = "\n\n".join([*[format_tool_result(step) for step in steps], _extract_documentation(request.instructions)])
-    if (yield FindingsQuestion(message, found)) == "no":
+    is_empty = not any(step.data is None or step.data for step in steps)  # which answers "how many", and what there is
+    if not is_empty and (yield FindingsQuestion(message, found)) == "no":
         following = (yield from _second_look(request, message, steps[0])) if request.tools and len(steps) == 1 else None
         return following or PlanStep(text=NOT_FOUND)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
