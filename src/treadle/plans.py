@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from treadle.core.calls import Opaque, Result
+from treadle.core.calls import Opaque
 from treadle.core.messages import Message
 from treadle.core.requests import Options, Request
 from treadle.guard.text_index import stem_tokens
 from treadle.lazy import lazy_exports
-from treadle.models.calling.findings_check import format_result_lines
 from treadle.models.calling.guided import WIRE, FindingsQuestion, FixedPlan, GuidedModel, Plan, PlanQuestion, PlanStep
+from treadle.models.calling.turn_results import format_result_lines, last_turn
 
 if TYPE_CHECKING:
     from treadle.dialects.json_repair import extract_json
@@ -72,17 +72,6 @@ class IntentClassifier(Struct, frozen=True):
         except msgspec.DecodeError:
             return self.other
         return about if isinstance(about, str) and about in self.about else self.other
-
-
-def last_turn(history: Iterable[Message]) -> tuple[str, list[Result]]:
-    """Return the last user message, and the results of calls since then."""
-    message = ""
-    results: list[Result] = []
-    for each in history:
-        if each.role == "person":
-            message, results = each.text, []
-        results += [part for part in each.parts if isinstance(part, Result)]
-    return message, results
 
 
 def format_plan_question(message: str, request: Request) -> str:

@@ -13,7 +13,7 @@ from treadle.assistants.guidance.projects import open_projects
 from treadle.assistants.guidance.session import recover_answers
 from treadle.assistants.guidance.store import Provenance
 from treadle.core.entries import Opened, Said
-from treadle.core.errors import ModelRefused
+from treadle.core.errors import ModelRefused, SettingsError
 from treadle.testing import calls
 
 BUDGET = {"constraints": [{"name": "Budget", "description": "At most 10k", "weight": 80}]}
@@ -139,6 +139,12 @@ def test_what_cant_be_done_is_a_problem_and_on_record(table, call, problem, said
 def test_only_tools_that_are_allowed_are_offered(table):
     _, model = table(ask("Go"), "Well.", allowed_tools=("get_problem_spec", "list_runs"), denied_tools=("list_runs",))
     assert [tool.name for tool in model.requests[0].tools] == ["get_problem_spec"]
+
+
+@pytest.mark.parametrize("key", ["allowed_tools", "denied_tools"])
+def test_a_misspelt_tool_in_a_setting_is_refused(table, key):
+    with pytest.raises(SettingsError, match=rf"assistants\.guidance\.{key} names list_run, .* list_runs"):
+        table(ask("Go"), "Well.", **{key: ("list_run",)})
 
 
 def test_another_persons_project_isnt_there(table):

@@ -11,7 +11,7 @@ from treadle.models.llamacpp.slot_queue import SlotQueue
 
 
 class Requests:
-    """Requests by name: which of them are served, and what each was told."""
+    """Requests by name: which of them are served, and what was reported to each."""
 
     def __init__(self, window: int = 1000) -> None:
         self.queue = SlotQueue(window)

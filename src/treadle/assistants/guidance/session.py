@@ -35,7 +35,7 @@ from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.stages import ProjectState, Stage, WorkflowProgress, progress_of, stage_of
 from treadle.assistants.guidance.store.errors import ItemNotFound, StoreError
 from treadle.assistants.guidance.tools import ProjectScope
-from treadle.errors import RunNotFound
+from treadle.errors import RunNotFound, SettingsError
 from treadle.models import Request
 from treadle.routes import redact
 from treadle.toolsets import LazyToolset, only
@@ -154,13 +154,23 @@ def toolsets(host: Host) -> Sequence[Toolset]:
     async def tools() -> AsyncGenerator[Toolset]:
         async with open_projects(host) as store:
             every = guidance_tools(ProjectScope(host, store, context.project_id, context.session_id))
-            allowed = settings.allowed_tools or [each.name for each in every.tools()]
+            names = [each.name for each in every.tools()]
+            _check_tool_names("allowed_tools", settings.allowed_tools, names)
+            _check_tool_names("denied_tools", settings.denied_tools, names)
+            allowed = settings.allowed_tools or names
             if not await _can_edit(store, host, context):
                 reads = [each.name for each in every.tools() if each.effect == "read"]
                 allowed = [each for each in allowed if each in reads]
             yield only(every, *[each for each in allowed if each not in settings.denied_tools])
 
     return (LazyToolset(tools),)
+
+
+def _check_tool_names(key: str, named: Sequence[str], names: Sequence[str]) -> None:
+    """Raise where a setting names a tool that doesn't exist: a misspelt name would deny nothing."""
+    for name in named:
+        if name not in names:
+            raise SettingsError(f"assistants.guidance.{key} names {name}, which is none of its tools: {', '.join(names)}.")
 
 
 async def _can_edit(store: "Store", host: Host, context: GuidanceContext) -> bool:

@@ -32,10 +32,11 @@ from treadle.core.seams import Model
 from treadle.dialects.constrained_json import CONSTRAINED, constrained_schema
 from treadle.dialects.json_repair import JsonRead, read_object
 from treadle.guard.trust import wrap_untrusted
-from treadle.models.calling.findings_check import asks_for_fact, format_result_lines, is_checkable, judge_findings
+from treadle.models.calling.findings_check import asks_for_fact, is_checkable, judge_findings
 from treadle.models.calling.grounding import ConversationText
 from treadle.models.calling.prompted import PromptedModel
 from treadle.models.calling.tool_fit import ToolFit, judge_tool_fit
+from treadle.models.calling.turn_results import format_result_lines, last_turn
 
 UNGROUNDED_PENALTY = 3.0  # how much surer a model has to be of a call none of whose values were said
 DEFAULT_SURE = -1.0  # below even odds: a small model is too modest where people ask for what is theirs
@@ -220,11 +221,7 @@ def _call_key(name: str, arguments: object) -> bytes:
 
 def _find_lookups(request: Request) -> tuple[str, list[Result]]:
     """Return the last message, and the results since; none if one of them isn't of a tool that only reads."""
-    message, results = "", list[Result]()
-    for each in request.history:
-        if each.role == "person":
-            message, results = each.text, []
-        results += [part for part in each.parts if isinstance(part, Result)]
+    message, results = last_turn(request.history)
     return message, results if all(result.name in request.read_only for result in results) else []
 
 

@@ -6,16 +6,13 @@ and a request is no question.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, cast
+from collections.abc import Callable
 
-from treadle.core.calls import Result
 from treadle.core.requests import Progress, Usage
 from treadle.core.seams import Model
 from treadle.guard.dates import Day, find_days
 from treadle.models.calling.yes_no import CERTAIN_ODDS, YesNo, ask_yes_no, make_examples
 
-_NOISE = frozenset(("id", "version", "links", "metadata"))  # what says nothing to a reader
 MAX_FOUND = 6_000  # characters; whether the answer is there can't be told from a part
 _FACT = re.compile(
     r"\s*(?:(?:and|so|but|or)\s+)?(?:(?:can|could|would|will) you (?:please )?(?:tell|show) (?:me|us)\s+)?"
@@ -98,41 +95,3 @@ async def judge_findings(model: Model, message: str, found: str, progress: Calla
     if _is_of_other_days(message, found):
         return YesNo(-CERTAIN_ODDS, Usage())
     return await ask_yes_no(model, INSTRUCTIONS, EXAMPLES, _format_case(found, message), progress)
-
-
-def format_result_lines(result: Result) -> str:
-    """Return a call's result as plain lines: fewer tokens than JSON, and easier to read. Text stays as it is."""
-    data: Any = result.data
-    return "\n".join(_format_lines(data, "")) if isinstance(data, dict | list) else result.content
-
-
-def _format_lines(value: Any, indent: str) -> Iterator[str]:
-    match value:
-        case dict():
-            for key, each in _relevant_fields(value):
-                if isinstance(each, dict | list):
-                    yield f"{indent}{key}:"
-                    yield from _format_lines(each, f"{indent}  ")
-                else:
-                    yield f"{indent}{key}: {each}"
-        case list():
-            for each in cast("list[Any]", value):
-                yield f"{indent}- {_format_line(each)}"
-        case _:
-            yield f"{indent}{value}"
-
-
-def _format_line(value: Any) -> str:
-    """Format an item of a list in one line."""
-    match value:
-        case dict():
-            return "; ".join([f"{key}: {_format_line(each)}" for key, each in _relevant_fields(value)])
-        case list():
-            return ", ".join([_format_line(each) for each in cast("list[Any]", value)])
-        case _:
-            return str(value)
-
-
-def _relevant_fields(value: Any) -> list[tuple[str, Any]]:
-    fields = cast("dict[str, Any]", value).items()
-    return [(key, each) for key, each in fields if key not in _NOISE and each not in (None, "", [], {})]
