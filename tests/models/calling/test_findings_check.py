@@ -4,7 +4,7 @@ import pytest
 
 from treadle.core.calls import Call, Result
 from treadle.core.messages import History, Message, person_message
-from treadle.core.requests import ReplyEnded, Request, TextDelta, ToolSpec, Traits, Usage
+from treadle.core.requests import Notice, ReplyEnded, Request, TextDelta, ToolSpec, Traits, Usage
 from treadle.models.calling.constrained import ConstrainedModel
 from treadle.models.calling.findings_check import MAX_FOUND, asks_for_fact, is_checkable
 from treadle.models.calling.guided import FindingsQuestion, GuidedModel, PlanQuestion, PlanStep
@@ -83,6 +83,8 @@ def test_an_answer_that_was_not_found_is_replaced_without_a_word_of_what_was() -
     assert text_in(deltas) == "I didn't find how tall it is."
     assert [each.text for each in inner.requests[2].history] == ["How tall is the fern?"]
     assert deltas[-1].usage.requests == 3
+    (notice,) = [each.text for each in deltas if isinstance(each, Notice)]
+    assert notice == "As far as the model can tell, what was looked up doesn't have the answer (probability 12%)."
 
 
 def test_where_the_answer_was_not_found_another_lookup_may_be_made() -> None:
@@ -154,7 +156,9 @@ def guided(*replies: object, message: str = "Who is the cook?"):
 def test_a_plan_gets_yes_or_no() -> None:
     deltas = guided(judged(1), "Ann.")
     assert (text_in(deltas), deltas[-1].usage.requests) == ("yes: Ann.", 2)
-    assert text_in(guided(judged(-0.1), "Ann.")) == "no: Ann."
+    assert not any(isinstance(each, Notice) for each in deltas)
+    deltas = guided(judged(-0.1), "Ann.")
+    assert (text_in(deltas), "probability 48%" in deltas[0].text) == ("no: Ann.", True)
     assert text_in(guided("no", "Ann.")) == "no: Ann."  # from a server that gives no probabilities
 
 

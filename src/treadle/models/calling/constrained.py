@@ -32,7 +32,7 @@ from treadle.core.seams import Model
 from treadle.dialects.constrained_json import CONSTRAINED, constrained_schema
 from treadle.dialects.json_repair import JsonRead, read_object
 from treadle.guard.trust import wrap_untrusted
-from treadle.models.calling.findings_check import asks_for_fact, is_checkable, judge_findings
+from treadle.models.calling.findings_check import asks_for_fact, is_checkable, judge_findings, not_found_notice
 from treadle.models.calling.grounding import ConversationText
 from treadle.models.calling.prompted import PromptedModel
 from treadle.models.calling.tool_fit import ToolFit, judge_tool_fit
@@ -132,6 +132,7 @@ class ConstrainedModel:
             if isinstance(delta, ReplyEnded) and judged is not None:
                 delta = replace(delta, usage=delta.usage + judged.usage)
                 if is_missing and not called:
+                    yield not_found_notice(judged)
                     async for each in self._say_not_found(message, request, delta):
                         yield each
                     return

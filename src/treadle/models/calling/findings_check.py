@@ -8,7 +8,7 @@ and a request is no question.
 import re
 from collections.abc import Callable
 
-from treadle.core.requests import Progress, Usage
+from treadle.core.requests import Notice, Progress, Usage
 from treadle.core.seams import Model
 from treadle.guard.dates import Day, find_days
 from treadle.models.calling.yes_no import CERTAIN_ODDS, YesNo, ask_yes_no, make_examples
@@ -95,3 +95,10 @@ async def judge_findings(model: Model, message: str, found: str, progress: Calla
     if _is_of_other_days(message, found):
         return YesNo(-CERTAIN_ODDS, Usage())
     return await ask_yes_no(model, INSTRUCTIONS, EXAMPLES, _format_case(found, message), progress)
+
+
+def not_found_notice(judged: YesNo) -> Notice:
+    """Return what people should know about an answer that is replaced."""
+    return Notice(
+        f"As far as the model can tell, what was looked up doesn't have the answer (probability {judged.probability:.0%})."
+    )

@@ -15,9 +15,21 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Opaque, Written
 from treadle.core.messages import History, Message, person_message
-from treadle.core.requests import CallDelta, CallDone, Delta, Options, Progress, ReplyEnded, Request, TextDelta, ToolSpec, Usage
+from treadle.core.requests import (
+    CallDelta,
+    CallDone,
+    Delta,
+    Notice,
+    Options,
+    Progress,
+    ReplyEnded,
+    Request,
+    TextDelta,
+    ToolSpec,
+    Usage,
+)
 from treadle.core.seams import Model
-from treadle.models.calling.findings_check import is_checkable, judge_findings
+from treadle.models.calling.findings_check import is_checkable, judge_findings, not_found_notice
 
 WIRE = "led"  # whose data the state of a plan is
 
@@ -87,6 +99,7 @@ class GuidedModel:
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream what the plan decides."""
         spent: list[Usage] = []
+        notices: list[Notice] = []
         report = request.progress
         planned, words = self._plan(request), None
         plan = planned if isinstance(planned, Generator) else await planned
@@ -99,7 +112,7 @@ class GuidedModel:
             number = len(spent) + 1
             progress = None if report is None else partial(_report_numbered, report, number)
             if isinstance(asked, FindingsQuestion):
-                words = await self._judge(asked, spent, progress)
+                words = await self._judge(asked, spent, notices, progress)
                 continue
             if progress is not None:
                 progress(Progress("waiting"))
@@ -110,17 +123,20 @@ class GuidedModel:
                 asked.used(spent[-1])
             if asked.tools and any(isinstance(delta, CallDone) for delta in deltas):
                 break
-        for delta in deltas:
+        for delta in (*notices, *deltas):
             if not isinstance(delta, ReplyEnded):
                 yield delta
         yield ReplyEnded("calls" if any(isinstance(delta, CallDone) for delta in deltas) else "done", sum(spent, Usage()))
 
-    async def _judge(self, asked: FindingsQuestion, spent: list[Usage], progress: Report | None) -> str:
+    async def _judge(self, asked: FindingsQuestion, spent: list[Usage], notices: list[Notice], progress: Report | None) -> str:
         if not is_checkable(asked.message, asked.found, facts_only=asked.facts_only):
             return "yes"
         judged = await judge_findings(self._model, asked.message, asked.found, progress)
         spent.append(judged.usage)
-        return "yes" if judged.odds > 0 else "no"
+        if judged.odds > 0:
+            return "yes"
+        notices.append(not_found_notice(judged))
+        return "no"
 
     def _build_request(self, asked: PlanQuestion, progress: Report | None) -> Request:
         """Return the request for a plan's question."""

@@ -7,14 +7,11 @@ small talk: there a small model says yes too often, and no to people who ask for
 
 import re
 from collections.abc import Sequence
-from math import exp
-
-from msgspec import Struct
 
 from treadle.core.messages import History, Message, text_of
-from treadle.core.requests import Request, ToolSpec, Usage
+from treadle.core.requests import Request, ToolSpec
 from treadle.core.seams import Model
-from treadle.models.calling.yes_no import ask_yes_no, make_examples
+from treadle.models.calling.yes_no import YesNo, ask_yes_no, make_examples
 
 _GENERAL_PENALTY = 2.0  # log odds, for questions of general knowledge
 _TALK_PENALTY = 4.0  # for small talk
@@ -33,20 +30,13 @@ _GENERAL = re.compile(
 _MAX_EARLIER = 300  # characters of what was said before, so that "and in Paris?" makes sense
 
 
-class ToolFit(Struct, frozen=True):
-    """Whether a tool fits: the logarithm of the odds, above 0 if it is more likely than not.
+class ToolFit(YesNo, frozen=True):
+    """Whether a tool fits.
 
     `general` says that the odds were lowered because of the phrasing: small talk, or a question of general knowledge.
     """
 
-    odds: float
-    usage: Usage
     general: bool = False
-
-    @property
-    def probability(self) -> float:
-        """The probability that a tool fits."""
-        return round(1 / (1 + exp(-self.odds)), 4)
 
 
 async def judge_tool_fit(model: Model, request: Request, examples: History | None = None) -> ToolFit:

@@ -4,6 +4,7 @@ Examples come first and are always the same, so that a server can cache them; wi
 """
 
 from collections.abc import Callable, Sequence
+from math import exp
 
 from msgspec import Struct
 
@@ -21,6 +22,11 @@ class YesNo(Struct, frozen=True):
 
     odds: float
     usage: Usage
+
+    @property
+    def probability(self) -> float:
+        """The probability of yes."""
+        return round(1 / (1 + exp(-self.odds)), 4)
 
 
 def make_examples(cases: Sequence[tuple[str, str]]) -> History:
