@@ -73,7 +73,7 @@ explore: $(READY)  ## the same properties with cases that no run has tried befor
 	  tests/sandbox/test_runner.py tests/models/wires
 
 rest: $(READY) $(PROJECTS) browser  ## everything else, over real sockets, files, processes and in a browser
-	$(BIN)/pytest -n 4 --dist worksteal $(PURE:%=--ignore=tests/%)  # most of the time they wait for something
+	sh scripts/run_tests.sh $(BIN)/pytest -n 4 --dist worksteal $(PURE:%=--ignore=tests/%)  # most of the time they wait for something
 
 browser:  ## Chromium for the tests of pages, installed where that is possible; without it they are skipped, and say so
 	@[ -z "$$TREADLE_CHROMIUM" ] || exit 0; \

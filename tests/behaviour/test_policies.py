@@ -1,6 +1,7 @@
 """Policies and approvals."""
 
 import asyncio
+import shutil
 
 import pytest
 
@@ -305,6 +306,32 @@ def test_approval_from_elsewhere__or_on_the_spot(story):
     assert done == ["order 1 tin"]
     assert [approval.arguments["item"] for approval in asked] == ["tin", "gold"]
     assert "only tin" in played.results()[1]
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_approval_interrupted(story, tmp_path, approved):
+    """The data folder as it is during the second question is what a killed process leaves."""
+    left, asked = tmp_path / "left", []
+
+    def answers_one(approval):
+        asked.append(approval.arguments["item"])
+        if len(asked) == 2:
+            shutil.copytree(tmp_path / "data", left)
+        return approved
+
+    def another_process(server, data, work):
+        return asyncio.run(work(story.agent(server, TOOLS, approver=answers_one), lasting(data)))
+
+    both = (call("order", {"item": "tin"}), call("order", {"item": "gold"}))
+    with wire.WireServer([both, "so"]) as server:
+        another_process(server, tmp_path / "data", lambda agent, journal: agent.run("Go.", run_id="r", journal=journal))
+    assert asked == ["tin", "gold"]
+    done.clear()
+    with wire.WireServer(["so"]) as server:
+        result = another_process(server, left, lambda agent, journal: agent.resume("r", journal=journal))
+    assert asked == ["tin", "gold", "gold"]
+    assert done == (["order 1 tin", "order 1 gold"] if approved else [])
+    assert result.output == "so"
 
 
 def test_approval_remembered(story):

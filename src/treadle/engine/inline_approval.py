@@ -75,6 +75,8 @@ async def ask_person(run: LiveRun, call: CallState) -> bool:
     now = find_call(run.state, call.id)
     if now is None or not now.waits:
         return True
+    if run.setup.approver is not None:
+        await run.flush()  # should the process be killed while they think, they are asked again, and what they answered counts
     approval = run.approval(call)
     if run.watched:
         shown = run.shown_call(Call(call.id, call.name, approval.arguments))
