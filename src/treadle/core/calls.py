@@ -34,7 +34,7 @@ ProblemKind = Literal[
 ]
 
 
-class Opaque(Struct, frozen=True, tag_field="part", tag="opaque"):
+class Opaque(Struct, frozen=True, gc=False, tag_field="part", tag="opaque"):
     """Provider data that isn't interpreted here: a reasoning item, a thought signature, a block of a server's own tool.
 
     `json` is sent back byte for byte in the next request on the same `wire`, and is left out on any other.
@@ -44,7 +44,7 @@ class Opaque(Struct, frozen=True, tag_field="part", tag="opaque"):
     json: str
 
 
-class Written(Struct, frozen=True, tag_field="part", tag="written", omit_defaults=True):
+class Written(Struct, frozen=True, gc=False, tag_field="part", tag="written", omit_defaults=True):
     """A call as the model wrote it: `text` should be a JSON object. `cut` says that the reply ended inside it.
 
     `problem` is the message to the model about a call that can't run as written.
@@ -65,7 +65,7 @@ class Preview(Struct, frozen=True):
     seal: str = ""
 
 
-class Media(Struct, frozen=True, tag_field="part", tag="media", omit_defaults=True):
+class Media(Struct, frozen=True, gc=False, tag_field="part", tag="media", omit_defaults=True):
     """A picture, a recording or a document. Its bytes are stored once, by their hash, outside the journal's lines (`Blobs`)."""
 
     media_type: str
@@ -100,7 +100,7 @@ def media_label(media_type: str, name: str) -> str:
     return f"[{media_kind(media_type)} {name or media_type}]"
 
 
-class Call(Struct, frozen=True, tag_field="part", tag="call", omit_defaults=True):
+class Call(Struct, frozen=True, gc=False, tag_field="part", tag="call", omit_defaults=True):
     """A call as it was read: arguments that fit the tool (or, where they could not be read, none)."""
 
     id: str
@@ -109,7 +109,7 @@ class Call(Struct, frozen=True, tag_field="part", tag="call", omit_defaults=True
     opaque: Opaque | None = None
 
 
-class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=True):
+class Result(Struct, frozen=True, gc=False, tag_field="part", tag="result", omit_defaults=True):
     """The result of one call. A `problem` says which kind of thing went wrong.
 
     content     the text that is for the model; where it is `untrusted`, a model reads it between marks (`guard.trust`)
@@ -163,14 +163,14 @@ class Delivery(Struct, frozen=True, omit_defaults=True):
     from_user: bool = False
 
 
-class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):
+class Allow(Struct, frozen=True, gc=False, tag_field="verdict", tag="allow"):
     """The call may run. `by` names the rule, limit or person that decided."""
 
     by: str = "default"
     reason: str = ""
 
 
-class Deny(Struct, frozen=True, tag_field="verdict", tag="deny"):
+class Deny(Struct, frozen=True, gc=False, tag_field="verdict", tag="deny"):
     """The call does not run; the model reads `reason`. `problem` is the kind of its result."""
 
     by: str = "default"
@@ -178,7 +178,7 @@ class Deny(Struct, frozen=True, tag_field="verdict", tag="deny"):
     problem: ProblemKind = "denied"
 
 
-class Ask(Struct, frozen=True, tag_field="verdict", tag="ask"):
+class Ask(Struct, frozen=True, gc=False, tag_field="verdict", tag="ask"):
     """A user must approve the call first."""
 
     by: str = "default"

@@ -25,7 +25,7 @@ Stopped = Literal["answered", "limit", "waiting", "cancelled", "failed"]
 ValueKind = Literal["number", "time", "date", "name", "id", "quote"]
 
 
-class UngroundedValue(Struct, frozen=True):
+class UngroundedValue(Struct, frozen=True, gc=False):
     """A value of an answer, from `start` to `end`, that is in no tool result, no message and no instruction."""
 
     start: int
@@ -34,7 +34,7 @@ class UngroundedValue(Struct, frozen=True):
     kind: ValueKind
 
 
-class _Entry(Struct, frozen=True, tag_field="kind", kw_only=True, omit_defaults=True):
+class _Entry(Struct, frozen=True, gc=False, tag_field="kind", kw_only=True, omit_defaults=True):
     at: float = 0.0  # seconds since 1970, by the engine's clock
     v: int = VERSION
 

@@ -19,7 +19,7 @@ else:
     ResultT = TypeVar("ResultT", covariant=True)
 
 
-class PathStep(Struct, frozen=True):
+class PathStep(Struct, frozen=True, gc=False):
     """One level of nesting: the call of run `run_id` that an agent runs in, and the agent's name."""
 
     run_id: str
@@ -27,7 +27,7 @@ class PathStep(Struct, frozen=True):
     agent: str
 
 
-class _Event(Struct, frozen=True, tag_field="event", kw_only=True, omit_defaults=True):
+class _Event(Struct, frozen=True, gc=False, tag_field="event", kw_only=True, omit_defaults=True):
     """What all events have. `path` leads from the outermost run to that of a nested agent; it is empty for the outermost.
 
     Clients of the HTTP API read the other fields without asking whether they are there: a factory's value is always written.
@@ -57,7 +57,7 @@ class MessageDelivered(_Event, frozen=True, tag="message_delivered"):
     text: str
 
 
-class ContextSource(Struct, frozen=True):
+class ContextSource(Struct, frozen=True, gc=False):
     """Where a text is from that the model reads with its instructions, and its length."""
 
     source: str

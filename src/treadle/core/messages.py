@@ -15,13 +15,13 @@ Role = Literal["person", "model", "tools"]
 MEDIA_SIZE = 5_000  # characters that a picture counts as: about 1,500 tokens, whatever its size in bytes
 
 
-class Text(Struct, frozen=True, tag_field="part", tag="text"):
+class Text(Struct, frozen=True, gc=False, tag_field="part", tag="text"):
     """Plain text, by a person or a model."""
 
     text: str
 
 
-class Quote(Struct, frozen=True, tag_field="part", tag="quote"):
+class Quote(Struct, frozen=True, gc=False, tag_field="part", tag="quote"):
     """A text that a person added to a message and that others may have written: a file, the output of a command.
 
     It is untrusted, as the result of a tool that reads the same would be: a model reads it between marks, it vouches for no value,
@@ -37,14 +37,14 @@ class Quote(Struct, frozen=True, tag_field="part", tag="quote"):
         return f"[{self.source}]"
 
 
-class Thinking(Struct, frozen=True, tag_field="part", tag="thinking"):
+class Thinking(Struct, frozen=True, gc=False, tag_field="part", tag="thinking"):
     """A model's reasoning, separate from its text. `signature` is the server's own, sent back unchanged."""
 
     text: str
     signature: str = ""
 
 
-class Summary(Struct, frozen=True, tag_field="part", tag="summary"):
+class Summary(Struct, frozen=True, gc=False, tag_field="part", tag="summary"):
     """What a compacted conversation was about: the user's messages in their own words, and notes on the rest.
 
     `omitted` is how many of the user's messages after the first were left out. `untrusted` says that untrusted content was read
@@ -75,7 +75,7 @@ Part = Text | Quote | Thinking | Opaque | Media | Call | Result | Summary
 ReplyPart = Text | Thinking | Opaque | Written
 
 
-class ContextItem(Struct, frozen=True, omit_defaults=True):
+class ContextItem(Struct, frozen=True, gc=False, omit_defaults=True):
     """A text that a model reads with its instructions, in every request of a run: a project's guide, an index of notes.
 
     source     what it is from, such as AGENTS.md
@@ -90,7 +90,7 @@ class ContextItem(Struct, frozen=True, omit_defaults=True):
     untrusted: bool = False
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """One message: by a person, by the model, or by the tools (all results of one round)."""
 
     role: Role

@@ -96,7 +96,7 @@ def merge_options(base: Options, own: Options) -> Options:
     return replace(base, **set_here)
 
 
-class Progress(Struct, frozen=True):
+class Progress(Struct, frozen=True, gc=False):
     """How far a model is with a reply, for people who wait. Nothing depends on it.
 
     stage    "waiting" for its server, "loading" the model, "reading" the prompt, "writing" the reply
@@ -137,7 +137,7 @@ class Request(Struct, frozen=True):
     read_only: frozenset[str] = frozenset()
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     """What a run has used so far. `cost` is in US dollars, None where the price isn't known."""
 
     requests: int = 0
@@ -206,46 +206,46 @@ class Traits(Struct, frozen=True):
         return replace(self, native_calls=True, modalities=modalities, structured_output="no")
 
 
-class TextDelta(Struct, frozen=True):
+class TextDelta(Struct, frozen=True, gc=False):
     """A piece of the model's text."""
 
     text: str
 
 
-class ThinkingDelta(Struct, frozen=True):
+class ThinkingDelta(Struct, frozen=True, gc=False):
     """A piece of the model's thinking. The `signature` comes with the last piece, if there is one."""
 
     text: str
     signature: str = ""
 
 
-class CallDelta(Struct, frozen=True):
+class CallDelta(Struct, frozen=True, gc=False):
     """The model has begun to write a call of this tool; nothing may run yet."""
 
     id: str
     name: str
 
 
-class CallDone(Struct, frozen=True):
+class CallDone(Struct, frozen=True, gc=False):
     """A call is complete: it may be read, judged and run while the rest of the reply is still streaming."""
 
     call: Written
 
 
-class Notice(Struct, frozen=True):
+class Notice(Struct, frozen=True, gc=False):
     """Something people should know about how a reply came about: a parameter that was dropped, another model that took over."""
 
     text: str
 
 
-class ToolDecision(Struct, frozen=True):
+class ToolDecision(Struct, frozen=True, gc=False):
     """Whether a model that was asked first if a tool fits then called one, and how probable it thought that one fits."""
 
     probability: float
     called: bool
 
 
-class ReplyEnded(Struct, frozen=True):
+class ReplyEnded(Struct, frozen=True, gc=False):
     """The reply is over: why, and its usage. Always the last delta; a reply without it was interrupted.
 
     `model` is the name that it is used by here, `response_model` the name that its server states in the response.

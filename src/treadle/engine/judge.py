@@ -101,7 +101,7 @@ def _ordinal(number: int) -> str:
     return {1: "1st", 2: "2nd", 3: "3rd"}.get(number, f"{number}th")
 
 
-class _CutCall(Struct, frozen=True):
+class _CutCall(Struct, frozen=True, gc=False):
     """A call that was cut at the output limit, and that another one may continue."""
 
     name: str

@@ -27,7 +27,7 @@ class TurnTerms(Struct, frozen=True):
     continues: bool = True
 
 
-class AskModel(Struct, frozen=True):
+class AskModel(Struct, frozen=True, gc=False):
     """Request a reply. `last` requests an answer without tools; `reason` says which limit led to that."""
 
     note: str = ""
@@ -35,23 +35,23 @@ class AskModel(Struct, frozen=True):
     reason: str = ""
 
 
-class CloseReply(Struct, frozen=True):
+class CloseReply(Struct, frozen=True, gc=False):
     """The process died while the reply was streaming: keep what is complete."""
 
 
-class Judge(Struct, frozen=True):
+class Judge(Struct, frozen=True, gc=False):
     """Read and judge these calls."""
 
     calls: tuple[CallState, ...]
 
 
-class CallTools(Struct, frozen=True):
+class CallTools(Struct, frozen=True, gc=False):
     """Run these calls."""
 
     calls: tuple[CallState, ...]
 
 
-class Recover(Struct, frozen=True):
+class Recover(Struct, frozen=True, gc=False):
     """These calls were interrupted by a crash: their tools' retry class decides.
 
     `ready` are those to run where none of them can be settled yet, because a nested run of each waits for a person.
@@ -61,43 +61,43 @@ class Recover(Struct, frozen=True):
     ready: tuple[CallState, ...] = ()
 
 
-class WaitForPerson(Struct, frozen=True):
+class WaitForPerson(Struct, frozen=True, gc=False):
     """A user must be asked about these calls: whether they may run, or what happened to them."""
 
     calls: tuple[CallState, ...]
 
 
-class Sleep(Struct, frozen=True):
+class Sleep(Struct, frozen=True, gc=False):
     """These calls wait for a time or an event, and there is nothing else to do: end the turn until then."""
 
     calls: tuple[CallState, ...]
 
 
-class AwaitBackground(Struct, frozen=True):
+class AwaitBackground(Struct, frozen=True, gc=False):
     """The model is done, and these calls in the background aren't, or it doesn't know that they are: wait, and tell it."""
 
     calls: tuple[CallState, ...]
 
 
-class Deliver(Struct, frozen=True):
+class Deliver(Struct, frozen=True, gc=False):
     """The user has sent these messages since the last request: have them join the history."""
 
     message_ids: tuple[str, ...]
 
 
-class Shorten(Struct, frozen=True):
+class Shorten(Struct, frozen=True, gc=False):
     """The history outgrew the model: shorten the results of these calls."""
 
     call_ids: tuple[str, ...]
 
 
-class Compact(Struct, frozen=True):
+class Compact(Struct, frozen=True, gc=False):
     """The history outgrew the model although its old results are short: have a summary stand for its oldest messages."""
 
     prefix: Prefix
 
 
-class ReadOutput(Struct, frozen=True):
+class ReadOutput(Struct, frozen=True, gc=False):
     """The answer has to fit a schema, or to be validated: check whether it does.
 
     `stopped`, `reason` and `limit` are how the turn ends if so.
@@ -109,7 +109,7 @@ class ReadOutput(Struct, frozen=True):
     limit: str = ""
 
 
-class Finish(Struct, frozen=True):
+class Finish(Struct, frozen=True, gc=False):
     """End the turn. `limit` is the field of `Limits` that it stopped at."""
 
     stopped: Stopped
@@ -118,7 +118,7 @@ class Finish(Struct, frozen=True):
     limit: str = ""
 
 
-class Idle(Struct, frozen=True):
+class Idle(Struct, frozen=True, gc=False):
     """Nothing to do: the turn is over."""
 
 
@@ -240,7 +240,7 @@ def _decide_silence(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     return Finish("failed", reason="The model answered with nothing, twice.")
 
 
-class _Limit(Struct, frozen=True):
+class _Limit(Struct, frozen=True, gc=False):
     """A limit that was reached: its field of `Limits`, where it is one of this run, and in words."""
 
     name: str

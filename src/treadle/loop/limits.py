@@ -83,7 +83,7 @@ def _find_repeat_mistakes(limits: Limits) -> Iterator[str]:
         yield f"Limits.futile_at is {limits.futile_at}; it has to be 2 or more."
 
 
-class Spent(Struct, frozen=True):
+class Spent(Struct, frozen=True, gc=False):
     """What a turn has used so far, as far as limits care. `last_tokens` is the size of its last request and reply."""
 
     rounds: int = 0

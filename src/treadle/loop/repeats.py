@@ -13,7 +13,7 @@ LONGEST_EMPTY = 220  # characters of a result that says that there is nothing
 _EMPTY = re.compile(r"\s*(\[\]|\{\}|\"\"|null|((no|nothing|none|not found|0 (results|matches))\b[^\n]{0,200})?)\s*", re.IGNORECASE)
 
 
-class Streak(Struct, frozen=True):
+class Streak(Struct, frozen=True, gc=False):
     """The last calls of a tool that all had the same outcome: an error, or an empty result."""
 
     tool: str
@@ -22,7 +22,7 @@ class Streak(Struct, frozen=True):
     count: int = 1
 
 
-class Trail(Struct, frozen=True):
+class Trail(Struct, frozen=True, gc=False):
     """`steps`: recent calls with their results. `calls`: the calls alone. `stale`: those since something new came.
 
     `streaks`: of each tool, where its last call had an outcome that could be the start of one.

@@ -51,7 +51,7 @@ _canonical = msgspec.json.Encoder(order="deterministic")
 _NO_USAGE = Usage()
 
 
-class UnclearQuestion(Struct, frozen=True):
+class UnclearQuestion(Struct, frozen=True, gc=False):
     """The question about a call that was interrupted by a crash: since when, and the person's answer, if there is one."""
 
     why: str
@@ -60,7 +60,7 @@ class UnclearQuestion(Struct, frozen=True):
     by: str = ""
 
 
-class CallState(Struct, frozen=True):
+class CallState(Struct, frozen=True, gc=False):
     """One call of the open round, and its progress."""
 
     id: str
@@ -124,7 +124,7 @@ class CallState(Struct, frozen=True):
         return self.result is None and self.wait is not None
 
 
-class InnerCall(Struct, frozen=True):
+class InnerCall(Struct, frozen=True, gc=False):
     """A call that a tool made in an earlier round; `at` is where the results of that round are in the transcript."""
 
     at: int
@@ -132,7 +132,7 @@ class InnerCall(Struct, frozen=True):
     result: Result
 
 
-class RunState(Struct, frozen=True):
+class RunState(Struct, frozen=True, gc=False):
     """The state of a run. Everything `decide` needs, and nothing that isn't in the journal."""
 
     position: int = 0  # how many entries it is the fold of
