@@ -199,7 +199,7 @@ class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
     patterns: tuple[Patterns, ...] = field(default_factory=tuple)  # what can be allowed besides this call, best first
 
 
-class RunEnded(_Event, Generic[ResultT], frozen=True, tag="run_ended"):
+class RunEnded(_Event, Generic[ResultT], frozen=True, gc=True, tag="run_ended"):  # a result has what a caller puts into it
     """The turn is over; `result` is what `run` returns."""
 
     result: ResultT
