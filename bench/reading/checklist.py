@@ -9,14 +9,15 @@ heading of a section; (public) it names nothing private, no type variable, nothi
 as there are definitions; (whole) a type with its members is in one block, unless it is all there is in the file; (labels) a label
 has a word of the largest public definition of its block, or one that half of its definitions share; (described) label and
 description have a word of a name in the block. A model chooses its own labels, and may divide a type: (whole) and (labels) aren't
-checked then. Changed after the first readings: that (labels) is about public definitions, and the exception of (whole).
+checked then. Changed after the first readings: that (labels) is about public definitions, the exception of (whole), and that the plural of
+a word of (subject) is one too.
 """
 
 import argparse
 import asyncio
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -85,11 +86,15 @@ def check_intent(intent: str, wanted: str) -> Iterator[str]:
     """Yield what is wrong with an intent."""
     if not re.fullmatch(r"(?s)[`\"'$\w].*[.!?]", intent) or len(intent.split()) < 3:
         yield "sentence"
-    if _NO_INTENT.search(intent) or (wanted and not {*split_identifier(intent)} & {*wanted.split()}):
+    if _NO_INTENT.search(intent) or (wanted and not {*_singular(split_identifier(intent))} & {*_singular(wanted.split())}):
         yield "subject"
     listed = re.findall(r"[\w.$]+(?=,)", intent)
     if _PRIVATE.search(intent) or len(listed) > len({*listed}):
         yield "public"
+
+
+def _singular(words: Iterable[str]) -> list[str]:
+    return [word.removesuffix("s") for word in words]
 
 
 def check_blocks(source: OutlinedSource, blocks: Sequence[ResponsibilityBlock], *, by_model: bool = False) -> Iterator[str]:

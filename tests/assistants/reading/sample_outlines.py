@@ -57,3 +57,11 @@ ANSWER = {
         {"label": "Filling it up", "description": "Orders.", "ranges": [[46, 50]]},
     ],
 }
+
+# The same of the groups that are found in code.
+DESCRIPTIONS = {
+    "file_intent": "Keeps a shop's shelf and knows its prices.",
+    "part_1_Shelf": {"description": "Puts and takes.", "label": "Keeping the shelf"},
+    "part_2_total": {"description": "Adds up.", "label": "Knowing prices"},
+    "part_3_restock": {"description": "Orders.", "label": "Filling it up"},
+}

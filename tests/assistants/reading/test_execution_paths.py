@@ -6,7 +6,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from assistants.reading.sample_outlines import ANSWER, source
+from assistants.reading.sample_outlines import ANSWER, DESCRIPTIONS, source
 from treadle import Agent, Limits, tool
 from treadle.assistants.reading import execution_paths
 from treadle.assistants.reading.change_reading import INSTRUCTIONS as CHANGE_INSTRUCTIONS
@@ -27,6 +27,7 @@ from treadle.plans import GuidedModel, PlanStep
 from treadle.testing import Scripted
 
 GOOD = json.dumps(ANSWER)
+DESCRIBED = json.dumps(DESCRIPTIONS)
 LABELS = ["Keeping the shelf", "Knowing prices", "Filling it up"]
 
 
@@ -195,6 +196,7 @@ def test_words_of_the_prompt_that_are_in_the_file_may_be_used():
     [
         execution_paths.FAST_PROMPT,
         execution_paths.TOOLS_PROMPT,
+        execution_paths.GROUPS_PROMPT,
         execution_paths.ANALYSE_PROMPT,
         FOLDER_INSTRUCTIONS,
         CHANGE_INSTRUCTIONS,
@@ -217,11 +219,12 @@ def test_two_stages_read_what_the_first_asks_for():
 
 def test_a_model_that_is_held_to_shapes_is_held_to_its_answer_from_the_outline_alone():
     held = Traits(native_calls=False, holds=True)
-    asked, model = run(run_tool_calling, GOOD, traits=held)
+    asked, model = run(run_tool_calling, DESCRIBED, traits=held)
     assert [block.label for block in asked.settled.blocks] == LABELS
     assert "refer_to_source_code" not in model.requests[0].instructions
     assert model.requests[0].tools == ()
-    assert model.requests[0].shape["required"] == ["file_intent", "responsibilities"]
+    assert model.requests[0].shape["required"] == ["file_intent", "part_1_Shelf", "part_2_total", "part_3_restock"]
+    assert "part_1_Shelf:\nShelf (methods put, take)" in last(model.requests[0]).text
 
 
 def test_a_large_outline_is_cut_to_what_the_model_can_read():

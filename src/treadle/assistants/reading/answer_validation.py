@@ -74,7 +74,7 @@ class AnswerBlock(Struct, frozen=True):
 def check_model_answer(answer: object, parts: Sequence[FilePart], lines: int, language: str = "") -> CheckedAnswer:
     """Repair a model's answer and list its problems. Fewer than three blocks are split, more than six joined."""
     given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-    intent, problems = _parse_intent(given.get("file_intent"))
+    intent, problems = parse_intent(given.get("file_intent"))
     said, notes = _parse_blocks(given, parts, lines)
     if not said:
         return CheckedAnswer(intent, (), (*problems, f"There are no responsibilities with ranges between 1 and {lines}."), notes)
@@ -89,11 +89,11 @@ def check_model_answer(answer: object, parts: Sequence[FilePart], lines: int, la
     blocks, elsewhere = list[ResponsibilityBlock](), find_names_elsewhere(parts, whole)
     for group in sorted({*whole}):
         chosen = [part for part in parts if whole[part.number] == group]
-        blocks.append(_build_block(said[group] if group < len(said) else None, chosen, units, parts, elsewhere[group]))
+        blocks.append(build_block(said[group] if group < len(said) else None, chosen, units, parts, elsewhere[group]))
     problems += [*_check_amount(len(said), fewest_blocks(units)), *_check_missing(parts, groups, coverage), *_check_labels(said)]
     if coverage < 1:
         notes += ("Definitions that the answer had left out were added to the block they have most to do with.",)
-    return CheckedAnswer(intent, tuple(_make_ids_unique(blocks)), tuple(problems), (*_parse_notes(given, lines), *notes), coverage)
+    return CheckedAnswer(intent, tuple(make_ids_unique(blocks)), tuple(problems), (*_parse_notes(given, lines), *notes), coverage)
 
 
 def _group_unclaimed(groups: Sequence[int], units: Sequence[FileUnit], new: int) -> list[int]:
@@ -106,7 +106,8 @@ def _group_unclaimed(groups: Sequence[int], units: Sequence[FileUnit], new: int)
     return found
 
 
-def _parse_intent(given: object) -> tuple[str, list[str]]:
+def parse_intent(given: object) -> tuple[str, list[str]]:
+    """Return an intent of at most four lines, and what is wrong with it."""
     text = given.strip() if isinstance(given, str) else ""
     kept = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))][:INTENT_LINES]
     return "\n".join(kept), [] if kept else ["file_intent is missing: say in 1 to 4 lines why the file exists."]
@@ -132,8 +133,8 @@ def _parse_blocks(given: dict[str, Any], parts: Sequence[FilePart], lines: int) 
         if ranges or named:
             found.append(
                 AnswerBlock(
-                    _normalize_text(block.get("label")),
-                    _normalize_text(block.get("description")),
+                    normalize_text(block.get("label")),
+                    normalize_text(block.get("description")),
                     GroupClaim(ranges, frozenset(named)),
                     lists,
                 )
@@ -176,7 +177,7 @@ def _describe_disagreements(said: Sequence[AnswerBlock], parts: Sequence[FilePar
 def _parse_notes(given: dict[str, Any], lines: int) -> tuple[str, ...]:
     """Return the model's own notes, unless they refer to lines that the file doesn't have."""
     metadata = given.get("metadata")
-    text = _normalize_text(cast("dict[str, Any]", metadata).get("notes")) if isinstance(metadata, dict) else ""
+    text = normalize_text(cast("dict[str, Any]", metadata).get("notes")) if isinstance(metadata, dict) else ""
     if any(int(number) > lines for place in _PLACES.findall(text) for number in re.findall(r"\d+", place)):
         return ("The model's notes were dropped: they name lines that the file doesn't have.",)
     return (text if len(text) <= NOTE_CHARS else f"{text[: NOTE_CHARS - 1]}…",) if text else ()
@@ -194,7 +195,8 @@ def _list_of_objects(given: dict[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-def _normalize_text(given: object) -> str:
+def normalize_text(given: object) -> str:
+    """Return a text on one line; empty where it says nothing."""
     return " ".join(given.split()) if isinstance(given, str) and any(map(str.isalnum, given)) else ""
 
 
@@ -242,6 +244,7 @@ def _check_missing(parts: Sequence[FilePart], groups: Sequence[int], coverage: f
 
 
 def _check_labels(said: Sequence[AnswerBlock]) -> list[str]:
+    """Return what is wrong with the labels: the same twice, one that could stand on anything, too short, too long."""
     problems: list[str] = []
     labels = [block.label.lower() for block in said]
     if len({*labels}) < len(labels):
@@ -254,7 +257,7 @@ def _check_labels(said: Sequence[AnswerBlock]) -> list[str]:
     return problems
 
 
-def _build_block(
+def build_block(
     said: AnswerBlock | None, chosen: list[FilePart], units: Sequence[FileUnit], parts: Sequence[FilePart], taken: Collection[str]
 ) -> ResponsibilityBlock:
     """Build a block from what a model said of it; if it was split off in code, from the names and comments in it."""
@@ -269,7 +272,7 @@ def _build_block(
     return ResponsibilityBlock(to_kebab_case(label), label, description, elements, part_ranges(parts, chosen))
 
 
-def _make_ids_unique(blocks: Iterable[ResponsibilityBlock]) -> Iterable[ResponsibilityBlock]:
+def make_ids_unique(blocks: Iterable[ResponsibilityBlock]) -> Iterable[ResponsibilityBlock]:
     """Yield the blocks with a unique id each."""
     seen: dict[str, int] = {}
     for block in blocks:

@@ -9,7 +9,8 @@ An answer that repeats the instructions instead of describing what was shown is 
 """
 
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -19,7 +20,16 @@ from msgspec.structs import replace
 from treadle import Call, Limits, Message, Options, Result, Text, TreadleError, Usage
 from treadle.assistant import Host, configured_agent
 from treadle.assistants.reading.answer_validation import CheckedAnswer, check_model_answer, find_echoes
+from treadle.assistants.reading.file_parts import FilePart
 from treadle.assistants.reading.file_units import MOST, fewest_blocks, find_units
+from treadle.assistants.reading.group_descriptions import (
+    GROUPS_CHARS,
+    check_group_descriptions,
+    find_groups,
+    format_group_names,
+    format_groups,
+    name_groups,
+)
 from treadle.assistants.reading.outline.formatter import format_outline
 from treadle.assistants.reading.reading_types import ExecutionPath, Range, Stage, TokenUsage, ToolRead
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
@@ -47,6 +57,13 @@ You get its outline: line ranges, definitions, the first words of comments. Wher
 for (names such as process, handle, data; long code without a comment), read its lines with refer_to_source_code, several \
 ranges in one reply. What is clear needs no reading.
 {_ANSWER}"""
+GROUPS_PROMPT = f"""\
+{_TASK}
+Its definitions are divided into parts. Answer with one JSON object and nothing else, with every part by its name:
+{{"file_intent": "…", "part_…": {{"description": "…", "label": "…"}}}}
+file_intent says in 1 to 4 lines why the file exists. Each part gets a description of one or two sentences, of what its \
+definitions do for whoever uses them, with the names of the most important ones, and a label: 2 to 5 words on what they are for, \
+not their names."""
 IDENTIFY_PROMPT = f"""\
 {_TASK}
 You get the file's shallow syntax tree. Which lines have to be read before that can be said? Answer with one JSON object and \
@@ -101,6 +118,12 @@ def _answer_shape(source: OutlinedSource) -> dict[str, Any]:
     least = fewest_blocks(find_units(source.parts, source.language, opened=True))
     blocks = _list_schema(_BLOCK, minItems=least, maxItems=MOST)
     return _object_schema(file_intent=_TEXT, responsibilities=blocks)
+
+
+def _descriptions_shape(keys: Iterable[str]) -> dict[str, Any]:
+    """Return the shape of an answer that describes these groups."""
+    described = _object_schema(description=_TEXT, label=_TEXT)
+    return _object_schema(file_intent=_TEXT, **dict.fromkeys(keys, described))
 
 
 class UnusableAnswer(TreadleError):
@@ -160,9 +183,13 @@ PathSteps = Generator[PlanQuestion, str, PathResult]
 
 def run_fast_path(view: PathContext, source: OutlinedSource) -> PathSteps:
     """Send the whole file in one request."""
+    name, groups = "fast_path_analysis", find_groups(source) if view.is_held else []
+    if groups:
+        content = f"{source.text.rstrip()}\n\n{format_group_names(source, groups)}"
+        return PathResult("fast-path", (yield from _ask_descriptions(view, source, groups, "with its parts", content, name)))
     prompt = format_file_prompt(source.filename, source.language, "numbered", number_source_lines(source.lines))
     question = view.question(prompt, FAST_PROMPT, _answer_shape(source))
-    return PathResult("fast-path", (yield from _ask_checked(view, question, source, "fast_path_analysis")))
+    return PathResult("fast-path", (yield from _ask_checked(view, question, source, name)))
 
 
 def run_tool_calling(view: PathContext, source: OutlinedSource) -> PathSteps:
@@ -171,6 +198,11 @@ def run_tool_calling(view: PathContext, source: OutlinedSource) -> PathSteps:
     A model that has to be constrained to calls is a small one. Given the tool it asks for the whole file, piece by piece,
     and reading takes it minutes: it answers from the outline alone.
     """
+    name, groups = "tool_calling_analysis", find_groups(source) if view.is_held else []
+    if groups:
+        content = format_groups(source, groups, min(GROUPS_CHARS, _most_chars(view) or GROUPS_CHARS))
+        about = f"{len(source.lines)} lines, its parts"
+        return PathResult("tool-calling", (yield from _ask_descriptions(view, source, groups, about, content, name)))
     prompt = format_file_prompt(
         source.filename, source.language, f"{len(source.lines)} lines, its outline", _format_outline(view, source)
     )
@@ -180,7 +212,7 @@ def run_tool_calling(view: PathContext, source: OutlinedSource) -> PathSteps:
         question = replace(question, tools=tools if view.may_read else ())
     if view.rounds:
         question = replace(question, text="", before=(_user_message(prompt), *view.rounds))
-    settled = yield from _ask_checked(view, question, source, "tool_calling_analysis")
+    settled = yield from _ask_checked(view, question, source, name)
     return PathResult("tool-calling", settled, _collect_reads(view.rounds, len(source.lines)))
 
 
@@ -220,21 +252,38 @@ def _collect_reads(rounds: Sequence[Message], last: int) -> tuple[ToolRead, ...]
 
 def _format_outline(view: PathContext, source: OutlinedSource) -> str:
     """Format the outline within two fifths of the model's context."""
+    return format_outline(source.outline, _most_chars(view))
+
+
+def _most_chars(view: PathContext) -> int | None:
     context = view.traits.context
-    return format_outline(source.outline, None if context is None else context * CHARS_PER_TOKEN * 2 // 5)
+    return None if context is None else context * CHARS_PER_TOKEN * 2 // 5
+
+
+def _ask_descriptions(
+    view: PathContext, source: OutlinedSource, groups: Sequence[Sequence[FilePart]], about: str, content: str, name: str
+) -> Generator[PlanQuestion, str, CheckedAnswer]:
+    """Have a small model describe the groups of a file that were found in code."""
+    prompt = format_file_prompt(source.filename, source.language, about, content)
+    question = view.question(prompt, GROUPS_PROMPT, _descriptions_shape(name_groups(source, groups)))
+    return (yield from _ask_checked(view, question, source, name, check_group_descriptions(source, groups)))
+
+
+AnswerCheck = Callable[[object], CheckedAnswer]
 
 
 def _ask_checked(
-    view: PathContext, question: PlanQuestion, source: OutlinedSource, name: str
+    view: PathContext, question: PlanQuestion, source: OutlinedSource, name: str, check: AnswerCheck | None = None
 ) -> Generator[PlanQuestion, str, CheckedAnswer]:
     """Return the checked answer, retried once if it has problems; of the two, the one with fewer."""
+    check = check or partial(check_model_answer, parts=source.parts, lines=len(source.lines), language=source.language)
     answer, text = yield from _ask(view, question, name)
-    settled = _check_answer(answer, question, source)
+    settled = _check_answer(check(answer), question, source)
     if settled.problems:
         said = (*question.before, *([_user_message(question.text)] if question.text else ()), Message("model", (Text(text),)))
         again = replace(question, text=AGAIN_PROMPT.format(problems=_format_problems(settled.problems)), before=said)
         answer, _ = yield from _ask(view, again, name)
-        better = _check_answer(answer, question, source)
+        better = _check_answer(check(answer), question, source)
         ranks = [(bool(each.echoes), len(each.problems)) for each in (better, settled)]
         settled = better if better.blocks and ranks[0] <= ranks[1] else settled
     if settled.echoes:
@@ -244,9 +293,8 @@ def _ask_checked(
     return settled
 
 
-def _check_answer(answer: object, question: PlanQuestion, source: OutlinedSource) -> CheckedAnswer:
-    """Validate an answer, also against its question: what repeats the instructions isn't about the file."""
-    settled = check_model_answer(answer, source.parts, len(source.lines), source.language)
+def _check_answer(settled: CheckedAnswer, question: PlanQuestion, source: OutlinedSource) -> CheckedAnswer:
+    """Validate an answer against its question too: what repeats the instructions isn't about the file."""
     echoes = find_echoes(settled.texts, question.instructions, f"{source.filename}\n{source.text}")
     return replace(settled, problems=(*settled.problems, format_echoes(echoes)), echoes=echoes) if echoes else settled
 
