@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 import pytest
 
@@ -13,6 +14,12 @@ from treadle.events import CallStarted, PathStep, RunEnded, TextArrived
 from treadle.loop.limits import Limits
 from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, calls
+
+@dataclass
+class Order:
+    item: str
+    count: int
+
 
 ORDER = calls(("order", {"item": "nuts", "count": 3}))
 
@@ -79,6 +86,12 @@ def test_a_result_that_was_read_from_the_journal_says_how_to_list_what_waits():
         _ = result.output
 
 
+def test_a_typed_output_that_was_read_from_the_journal_is_as_it_was_journaled():
+    result = run(calls(("give_answer", {"item": "nuts", "count": 3})), output_type=Order)
+    assert result.output == Order("nuts", 3)
+    assert result_from_journal("r", result.entries).output == {"item": "nuts", "count": 3}
+
+
 # a run that stopped at a limit
 
 
@@ -97,6 +110,7 @@ def test_the_output_of_a_run_at_a_limit_says_which_limit_and_what_the_model_answ
 def test_the_engine_never_speaks_for_a_model_that_said_nothing():
     result = run(calls(("look", {})), "", "", limits=Limits(rounds=1))
     assert (result.stopped, result.text, result.answer_at_limit) == ("limit", "", None)
+    assert result_from_journal("r", result.entries).answer_at_limit is None
     assert result.message == "The run stopped at the limit of 1 round before it had an answer."
     with pytest.raises(LimitReached, match=r"raise it with `limits=Limits\(rounds=…\)`\.$"):
         _ = result.output

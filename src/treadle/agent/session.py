@@ -255,10 +255,13 @@ def caller_arguments(caller: Caller) -> dict[str, Any]:
 
 
 def result_from_journal(run_id: str, entries: Sequence[Entry]) -> RunResult[Any]:
-    """Return how a turn ended, from its journal, without its pending approvals."""
+    """Return how a turn ended, from its journal, without its pending approvals. A typed output is as it was journaled."""
     state = replay(entries)
-    assert state.finished is not None, "only turns that ended have a result"
-    return RunResult(run_id, state.finished, state.finished.text, state.spent.usage, state.history, list(entries))
+    finished = state.finished
+    assert finished is not None, "only turns that ended have a result"
+    text = finished.text if finished.stopped == "answered" else finished.text or None
+    output = text if finished.output is None else finished.output
+    return RunResult(run_id, finished, output, state.spent.usage, state.history, list(entries))
 
 
 def parse_yes_no(message: str) -> bool | None:

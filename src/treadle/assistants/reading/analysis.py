@@ -165,7 +165,7 @@ async def finish_analysis(host: Host, about: AnalysisSubject, ended: AnalysisOut
     output: Any = ended.output
     if isinstance(output, FileReading):
         found = output
-    elif output is not None:
+    elif isinstance(output, dict):
         found = msgspec.convert(output, FileReading)
     else:
         source = await load_stored_source(host, about)
