@@ -95,7 +95,9 @@ def _print_error(error: Exception) -> int:
 
         traceback.print_exception(error)
     words = str(error)
-    if not isinstance(error, TreadleError | OSError):
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        words = f"{error.filename}: {error.strerror}."
+    elif not isinstance(error, TreadleError | OSError):
         words = f"{type(error).__name__}: {error} (unexpected; TREADLE_DEBUG=1 shows where)"
     Screen().prose(f"treadle: {words}")
     return USAGE if isinstance(error, SettingsError) else FAILED

@@ -170,6 +170,7 @@ def test_the_outline_can_be_seen(tmp_path, shop):
     ("name", "data", "said"),
     [
         ("gone.py", None, "There is no file "),
+        (f"{'n' * 300}.py", None, "n.py: File name too long."),
         ("what.xyz", b"hello", "can't be told from its name. Known are: python, "),
         ("prog.py", bytes(range(256)) * 40, "binary"),
         ("huge.py", b"x = 1\n" * 9_000_000, "54 MB; files up to 10 MB are read"),
