@@ -9,7 +9,7 @@ import pyte
 import pytest
 
 from treadle.cli.ui.screen import Screen
-from treadle.cli.ui.status_line import DELAY, StatusLine
+from treadle.cli.ui.status_line import DELAY, LONG_WAIT, StatusLine
 
 
 class Tty(io.StringIO):
@@ -160,10 +160,43 @@ def test_it_is_drawn_by_itself_while_the_event_loop_runs():
     assert shown(tty) == []
 
 
+def test_a_terminal_that_cannot_erase_a_line_gets_one_for_each_long_wait(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    drawn = Drawn()
+
+    def work():
+        for _ in range(2):
+            with drawn.line.showing(lambda: f"{drawn.now:.0f} s  Working"):
+                for _ in range(20):
+                    drawn.now += 0.5
+                    drawn.line.refresh()
+        with drawn.line.showing(lambda: "over soon"):
+            drawn.now += LONG_WAIT / 2
+            drawn.line.refresh()
+
+    in_loop(work)
+    assert drawn.tty.getvalue() == "3 s  Working\n13 s  Working\n"
+
+
+def test_a_line_of_its_own_does_not_interrupt_another(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys, "stdout", Tty())
+    drawn = Drawn()
+
+    def work():
+        with drawn.line.showing(lambda: "Working"):
+            print("It says", end="")
+            drawn.now += 2 * LONG_WAIT
+            drawn.line.refresh()
+
+    in_loop(work)
+    assert drawn.tty.getvalue() == ""
+
+
 @pytest.mark.parametrize(
-    ("term", "file", "quiet"), [("dumb", Tty(), False), ("xterm", io.StringIO(), False), ("xterm", Tty(), True)]
+    ("term", "file", "quiet"), [("dumb", Tty(), True), ("xterm", io.StringIO(), False), ("xterm", Tty(), True)]
 )
-def test_where_it_cannot_be_erased_or_is_not_wanted_nothing_is_drawn(monkeypatch, term, file, quiet):
+def test_where_there_is_no_terminal_or_it_is_not_wanted_nothing_is_drawn(monkeypatch, term, file, quiet):
     monkeypatch.setenv("TERM", term)
     screen = Screen(quiet=quiet, out=io.StringIO(), err=file)
 

@@ -1,7 +1,8 @@
 """The status line: the last line of a terminal, which says what is awaited and is drawn anew in place.
 
 It is erased before anything else is written, and when the wait is over. What it says is up to its callers: `run_status` for runs,
-`progress_bar` for downloads. Nothing is drawn where stderr isn't a terminal that can erase a line.
+`progress_bar` for downloads. A terminal that can't erase a line (`TERM=dumb`) gets it once for each long wait, as a line of its
+own. Nothing is drawn where stderr is no terminal.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any, TextIO, cast
 
 DELAY = 0.3  # seconds before anything is drawn: what is over by then needs no status
 REDRAW_SECONDS = 0.1
+LONG_WAIT = 3.0  # seconds before a terminal that can't erase a line is told what is awaited
 
 Describe = Callable[[], str]
 
@@ -34,7 +36,9 @@ class StatusLine:
         self._mid_line = False  # other text stands before the cursor
         self._timer: asyncio.TimerHandle | None = None
         self._lock = RLock()  # tools may print in threads
-        self.draws = draws and is_erasable(file)
+        self._printed_for = float("-inf")  # when the wait began that a line was printed for
+        self._is_shown = draws and file.isatty()
+        self.draws = self._is_shown and os.environ.get("TERM") != "dumb"
 
     @contextmanager
     def showing(self, describe: Describe) -> Generator[None]:
@@ -69,7 +73,7 @@ class StatusLine:
     @contextmanager
     def _ticking(self) -> Generator[None]:
         """Draw the line a few times a second while the outermost block runs."""
-        if not self.draws or self._timer is not None:
+        if not self._is_shown or self._timer is not None:
             yield
             return
         loop = asyncio.get_running_loop()
@@ -87,7 +91,7 @@ class StatusLine:
 
     @contextmanager
     def _streams_guarded(self) -> Generator[None]:
-        if not self.draws or isinstance(sys.stderr, GuardedStream):
+        if not self._is_shown or isinstance(sys.stderr, GuardedStream):
             yield
             return
         out, err = GuardedStream(sys.stdout, self), GuardedStream(sys.stderr, self)
@@ -97,9 +101,13 @@ class StatusLine:
     def refresh(self) -> None:
         """Draw the line, if it has changed."""
         describe, began = self._waits[-1] if self._waits else (None, 0.0)
-        if not self.draws or describe is None or self._clock() - began < DELAY:
+        if not self._is_shown or describe is None or self._clock() - began < DELAY:
             return
-        self._replace(describe())
+        if self.draws:
+            self._replace(describe())
+        elif self._clock() - began >= LONG_WAIT and began > self._printed_for and not self._mid_line:
+            self._printed_for = began
+            self._put(f"{self._fit(describe())}\n")
 
     def draw(self, text: str, *, at_once: bool = False) -> None:
         """Draw this text, unless another was drawn only just now."""
@@ -151,8 +159,3 @@ class GuardedStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
-
-
-def is_erasable(file: TextIO) -> bool:
-    """Return whether a line can be drawn anew in place."""
-    return file.isatty() and os.environ.get("TERM") != "dumb"
