@@ -15,6 +15,7 @@ from treadle.loop.limits import Limits
 from treadle.stores.memory import MemoryJournal
 from treadle.testing import Scripted, calls
 
+
 @dataclass
 class Order:
     item: str
