@@ -84,3 +84,20 @@ def test_a_job_says_what_it_waits_for_when_it_begins_and_when_it_goes_on(home: P
             assert terminal.end() == 143
             go_on.set()
     assert f"To go on: treadle jobs resume {job['id']}" in " ".join(screen(terminal))
+
+
+def test_an_evaluation_says_how_many_runs_have_ended_and_how_to_go_on(home: Path) -> None:
+    (home / "cases.yaml").write_text("cases:\n  - {name: a, input: Hello, assistant: coding}\n")
+    go_on = threading.Event()
+    with WireServer([reply(gate(go_on), "Hello."), reply("Hello.")]) as server:
+        words = ("eval", str(home / "cases.yaml"), "-m", "openai:m")
+        with Terminal(home, *words, COLUMNS="80", **wired(server)) as terminal:
+            terminal.until(" s  0 of 1 run")
+            terminal.process.send_signal(signal.SIGINT)
+            assert terminal.end() == 130
+            go_on.set()
+        said = "Interrupted. The same command with --resume goes on; what has been evaluated is kept."
+        assert " ".join(screen(terminal, 120)) == said
+        resumed = treadle(home, *words, "--resume", **wired(server))
+    assert "1/1" in resumed.out
+    assert "Resuming the evaluation " in resumed.err

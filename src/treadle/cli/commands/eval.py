@@ -1,6 +1,7 @@
 """`treadle eval`: run datasets, check each run, write reports and compare with a baseline. `replay` is in `eval_replay`."""
 
 import argparse
+import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from treadle.cli.agent_options import load_instructions, read_policy_file
 from treadle.cli.exit_codes import FAILED, OK
 from treadle.cli.runner import run_async
 from treadle.cli.ui.render import clean_for_terminal, escape_invisible, format_count, format_seconds, format_table
+from treadle.cli.ui.run_status import RunStatus
 from treadle.cli.ui.screen import Screen
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
@@ -75,9 +77,16 @@ async def _evaluate(args: argparse.Namespace, screen: Screen) -> int:
     options = await _make_options(args, datasets)
     evaluation, folder = _choose_evaluation(args, datasets, options, screen)
     reports: list[EvalReport] = []
-    for dataset in datasets:
-        given = replace(options, evaluation=evaluation, folder=folder / dataset.name, on_attempt=_progress(screen, dataset))
-        reports.append(await run_dataset(dataset, given))
+    status = EvalStatus(sum(len(dataset.cases) for dataset in datasets) * args.repeat)
+    try:
+        with screen.status.showing(status.describe):
+            for dataset in datasets:
+                show = _progress(screen, dataset, status)
+                given = replace(options, evaluation=evaluation, folder=folder / dataset.name, on_attempt=show)
+                reports.append(await run_dataset(dataset, given))
+    except asyncio.CancelledError:
+        screen.tell("Interrupted. The same command with --resume goes on; what has been evaluated is kept.", "yellow")
+        raise
     shutil.rmtree(folder, ignore_errors=True)
     report = join_reports(reports)
     changes = compare_reports(report, baseline) if baseline else []
@@ -147,8 +156,23 @@ def _choose_evaluation(
     return evaluation, folder
 
 
-def _progress(screen: Screen, dataset: Dataset) -> Any:
+class EvalStatus(RunStatus):
+    """What the status line says of an evaluation or a replay: how many of its runs have ended."""
+
+    def __init__(self, total: int) -> None:
+        super().__init__()
+        self._ended, self._total = -1, total
+        self.count_ended()
+
+    def count_ended(self) -> None:
+        """One more has ended."""
+        self._ended += 1
+        self.idle = f"{self._ended} of {format_count(self._total, 'run')}"
+
+
+def _progress(screen: Screen, dataset: Dataset, status: EvalStatus) -> Any:
     def show(case: Case, attempt: Attempt) -> None:
+        status.count_ended()
         state = "passed" if attempt.passed else "failed"
         screen.note(clean_for_terminal(f"{dataset.name}: {case.name}: {state}, {format_seconds(attempt.seconds)}"))
 

@@ -10,7 +10,7 @@ from typing import Any
 from treadle.agent.agent import Agent
 from treadle.cli.agent_options import AgentOptions, load_instructions, options_from_args, options_of_run, read_policy_file
 from treadle.cli.agents import build_agent
-from treadle.cli.commands.eval import choose_model, save_report
+from treadle.cli.commands.eval import EvalStatus, choose_model, save_report
 from treadle.cli.exit_codes import FAILED, OK
 from treadle.cli.run_store import home_of_run, pick_runs
 from treadle.cli.ui.display import Display
@@ -41,7 +41,9 @@ async def replay_runs(args: argparse.Namespace) -> int:
         raise SettingsError("There are no such runs; `treadle runs` lists them.")
     began = monotonic()
     work = [(run_id, partial(_replay_one, args, run_id, model)) for run_id in ids]
-    results = await replay_together(work, args.parallel, _progress(screen))
+    status = EvalStatus(len(work))
+    with screen.status.showing(status.describe):
+        results = await replay_together(work, args.parallel, _progress(screen, status))
     report = ReplayReport(tuple(results), round(monotonic() - began, 3))
     if args.report:
         save_report(args.report, to_terminal_json(report, indent=1).encode())
@@ -92,8 +94,9 @@ def _make_agent(args: argparse.Namespace, run_id: str, entries: list[Entry], mod
     return build_agent(chosen, face, opened.agent, opened.user, model=model or Scripted())
 
 
-def _progress(screen: Screen) -> Callable[[ReplayResult], None]:
+def _progress(screen: Screen, status: EvalStatus) -> Callable[[ReplayResult], None]:
     def show(result: ReplayResult) -> None:
+        status.count_ended()
         if result.status == "skipped":
             screen.note(clean_for_terminal(f"{result.run_id}: skipped: {result.reason}"))
 

@@ -85,9 +85,9 @@ class Screen:
             self._out.file, self._err.file = before
 
     def _fit_status(self, text: str) -> str:
-        """Return a status that doesn't wrap, whatever the width."""
+        """Return a status that doesn't wrap, whatever the width, nor with the `^C` that the terminal writes behind it."""
         columns = min(self.note_width, actual_columns(self._err.file) or self.note_width)
-        return apply_style(self._err, fit_columns(clean_for_terminal(text), columns - 1), "dim")
+        return apply_style(self._err, fit_columns(clean_for_terminal(text), columns - 1 - len("^C")), "dim")
 
     def say(self, text: str) -> None:
         """Write a chunk of an answer as it arrives."""
