@@ -9,8 +9,9 @@ heading of a section; (public) it names nothing private, no type variable, nothi
 as there are definitions; (whole) a type with its members is in one block, unless it is all there is in the file; (labels) a label
 has a word of the largest public definition of its block, or one that half of its definitions share; (described) label and
 description have a word of a name in the block. A model chooses its own labels, and may divide a type: (whole) and (labels) aren't
-checked then. Changed after the first readings: that (labels) is about public definitions, the exception of (whole), and that the plural of
-a word of (subject) is one too.
+checked then.
+Changed after the first readings: that (labels) is about public definitions, the exception of (whole), and that plurals of the
+words of (subject) count.
 """
 
 import argparse

@@ -20,16 +20,8 @@ from msgspec.structs import replace
 from treadle import Call, Limits, Message, Options, Result, Text, TreadleError, Usage
 from treadle.assistant import Host, configured_agent
 from treadle.assistants.reading.answer_validation import CheckedAnswer, check_model_answer, find_echoes
-from treadle.assistants.reading.file_parts import FilePart
 from treadle.assistants.reading.file_units import MOST, fewest_blocks, find_units
-from treadle.assistants.reading.group_descriptions import (
-    GROUPS_CHARS,
-    check_group_descriptions,
-    find_groups,
-    format_group_names,
-    format_groups,
-    name_groups,
-)
+from treadle.assistants.reading.group_descriptions import MOST_CHARS, FileGroups
 from treadle.assistants.reading.outline.formatter import format_outline
 from treadle.assistants.reading.reading_types import ExecutionPath, Range, Stage, TokenUsage, ToolRead
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
@@ -183,9 +175,9 @@ PathSteps = Generator[PlanQuestion, str, PathResult]
 
 def run_fast_path(view: PathContext, source: OutlinedSource) -> PathSteps:
     """Send the whole file in one request."""
-    name, groups = "fast_path_analysis", find_groups(source) if view.is_held else []
-    if groups:
-        content = f"{source.text.rstrip()}\n\n{format_group_names(source, groups)}"
+    name, groups = "fast_path_analysis", FileGroups.find(source) if view.is_held else None
+    if groups is not None:
+        content = f"{source.text.rstrip()}\n\n{groups.format_names()}"
         return PathResult("fast-path", (yield from _ask_descriptions(view, source, groups, "with its parts", content, name)))
     prompt = format_file_prompt(source.filename, source.language, "numbered", number_source_lines(source.lines))
     question = view.question(prompt, FAST_PROMPT, _answer_shape(source))
@@ -198,9 +190,9 @@ def run_tool_calling(view: PathContext, source: OutlinedSource) -> PathSteps:
     A model that has to be constrained to calls is a small one. Given the tool it asks for the whole file, piece by piece,
     and reading takes it minutes: it answers from the outline alone.
     """
-    name, groups = "tool_calling_analysis", find_groups(source) if view.is_held else []
-    if groups:
-        content = format_groups(source, groups, min(GROUPS_CHARS, _most_chars(view) or GROUPS_CHARS))
+    name, groups = "tool_calling_analysis", FileGroups.find(source) if view.is_held else None
+    if groups is not None:
+        content = groups.format_definitions(min(MOST_CHARS, _most_chars(view) or MOST_CHARS))
         about = f"{len(source.lines)} lines, its parts"
         return PathResult("tool-calling", (yield from _ask_descriptions(view, source, groups, about, content, name)))
     prompt = format_file_prompt(
@@ -261,12 +253,12 @@ def _most_chars(view: PathContext) -> int | None:
 
 
 def _ask_descriptions(
-    view: PathContext, source: OutlinedSource, groups: Sequence[Sequence[FilePart]], about: str, content: str, name: str
+    view: PathContext, source: OutlinedSource, groups: FileGroups, about: str, content: str, name: str
 ) -> Generator[PlanQuestion, str, CheckedAnswer]:
     """Have a small model describe the groups of a file that were found in code."""
     prompt = format_file_prompt(source.filename, source.language, about, content)
-    question = view.question(prompt, GROUPS_PROMPT, _descriptions_shape(name_groups(source, groups)))
-    return (yield from _ask_checked(view, question, source, name, check_group_descriptions(source, groups)))
+    question = view.question(prompt, GROUPS_PROMPT, _descriptions_shape(groups.keys))
+    return (yield from _ask_checked(view, question, source, name, groups.check))
 
 
 AnswerCheck = Callable[[object], CheckedAnswer]

@@ -5,8 +5,8 @@ found in code as for a sketch; the model reads them one below the other, and say
 """
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Container, Iterator, Sequence
+from typing import Any, Self, cast
 
 from treadle.assistants.reading.answer_validation import (
     AnswerBlock,
@@ -24,54 +24,78 @@ from treadle.assistants.reading.reading_types import ResponsibilityBlock
 from treadle.assistants.reading.source_files import OutlinedSource
 
 GROUPED_NOTE = "Grouped by what uses what; the model has put the groups into words."
-GROUPS_CHARS = 6_000  # of all groups; a small machine reads fifty tokens per second
+MOST_CHARS = 6_000  # of all groups; a small machine reads fifty tokens per second
 _LEAST = 300  # characters of each group, however short its lines are
 _DOC = 160  # characters of what a file or a definition says of itself
 _METHODS = 12  # of a type
+_UNNAMED = "code without a name"
 
 
-def find_groups(source: OutlinedSource) -> list[list[FilePart]]:
-    """Return the groups of a file, those first that begin first; none where a file has no definitions to group."""
-    units = find_units(source.parts, source.language, opened=True)
-    if not units:
-        return []
-    groups = group_units(source.parts, units, build_affinity_graph(source.parts))
-    return [[part for part in source.parts if groups[part.number] == group] for group in dict.fromkeys(groups)]
+class FileGroups:
+    """The groups of a file, those first that begin first, each with the definitions that a text mentions.
+
+    `keys` has a key for each: its number, which makes it unique, and its main definition, of which the model then speaks.
+    """
+
+    def __init__(self, source: OutlinedSource, units: Sequence[FileUnit], groups: Sequence[list[FilePart]]) -> None:
+        self._source = source
+        self._units = units
+        self._groups = groups
+        self._named = [pick_named(chosen_units(units, chosen)) for chosen in groups]
+        self.keys = [_make_key(number, named) for number, named in enumerate(self._named, 1)]
+
+    @classmethod
+    def find(cls, source: OutlinedSource) -> Self | None:
+        """Return the groups of a file; None if it has no definitions to group."""
+        units = find_units(source.parts, source.language, opened=True)
+        if not units:
+            return None
+        groups = group_units(source.parts, units, build_affinity_graph(source.parts))
+        chosen = [[part for part in source.parts if groups[part.number] == group] for group in dict.fromkeys(groups)]
+        return cls(source, units, chosen)
+
+    def format_names(self) -> str:
+        """Format the names in each group, for a model that reads the source itself."""
+        lines: list[str] = []
+        for key, named in zip(self.keys, self._named, strict=True):
+            lines.append(f"{key}: {list_names([unit.name for unit in named]) if named else _UNNAMED}")
+        return "\n".join(lines)
+
+    def format_definitions(self, most: int = MOST_CHARS) -> str:
+        """Format what is in each group, in about `most` characters; each gets its share of them, by its lines."""
+        sizes = [sum([part.size for part in chosen]) for chosen in self._groups]
+        said = " ".join(self._source.outline.doc.split())
+        formatted = [f"# {truncate_signature(said, _DOC)}"] if said else []
+        for key, named, size in zip(self.keys, self._named, sizes, strict=True):
+            share = max(_LEAST, most * size // max(1, sum(sizes)))
+            formatted.append("\n".join([f"{key}:", *_format_units(named, share)]))
+        return "\n\n".join(formatted)
+
+    def check(self, answer: object) -> CheckedAnswer:
+        """Check an answer that describes these groups: a description for each, and a label if it is a good one."""
+        given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+        parts = self._source.parts
+        homes = {part.number: number for number, chosen in enumerate(self._groups) for part in chosen}
+        elsewhere = find_names_elsewhere(parts, [homes[part.number] for part in parts])
+        intent, problems = parse_intent(given.get("file_intent"))
+        blocks, labels = list[ResponsibilityBlock](), set[str]()
+        for number, (key, chosen) in enumerate(zip(self.keys, self._groups, strict=True)):
+            said = _parse_description(given.get(key), labels)
+            labels.add(said.label.lower())
+            problems += [] if said.description else [f"{key} has no description."]
+            blocks.append(build_block(said, chosen, self._units, parts, elsewhere[number]))
+        return CheckedAnswer(intent, tuple(make_ids_unique(blocks)), tuple(problems), (GROUPED_NOTE,), 0.0)
 
 
-def name_groups(source: OutlinedSource, groups: Sequence[Sequence[FilePart]]) -> list[str]:
-    """Return a key for each group: its number, which makes it unique, and its main definition, of which the model then speaks."""
-    units = find_units(source.parts, source.language, opened=True)
-    mains = [next((unit.name for unit in pick_named(chosen_units(units, chosen))), "") for chosen in groups]
-    return [f"part_{number}_{main}" if re.fullmatch(r"\w+", main) else f"part_{number}" for number, main in enumerate(mains, 1)]
-
-
-def format_group_names(source: OutlinedSource, groups: Sequence[Sequence[FilePart]]) -> str:
-    """Format the names in each group, for a model that reads the source itself."""
-    units = find_units(source.parts, source.language, opened=True)
-    lines: list[str] = []
-    for key, chosen in zip(name_groups(source, groups), groups, strict=True):
-        names = [unit.name for unit in pick_named(chosen_units(units, chosen))]
-        lines.append(f"{key}: {list_names(names) if names else 'top-level code'}")
-    return "\n".join(lines)
-
-
-def format_groups(source: OutlinedSource, groups: Sequence[Sequence[FilePart]], most: int) -> str:
-    """Format what is in each group, in about `most` characters; each gets its share of them, by its lines."""
-    units = find_units(source.parts, source.language, opened=True)
-    sizes = [sum([part.size for part in chosen]) for chosen in groups]
-    said = " ".join(source.outline.doc.split())
-    formatted = [f"# {truncate_signature(said, _DOC)}"] if said else []
-    for key, chosen, size in zip(name_groups(source, groups), groups, sizes, strict=True):
-        share = max(_LEAST, most * size // max(1, sum(sizes)))
-        formatted.append("\n".join([f"{key}:", *_format_units(pick_named(chosen_units(units, chosen)), share)]))
-    return "\n\n".join(formatted)
+def _make_key(number: int, named: Sequence[FileUnit]) -> str:
+    main = named[0].name if named else ""
+    return f"part_{number}_{main}" if re.fullmatch(r"\w+", main) else f"part_{number}"
 
 
 def _format_units(named: Sequence[FileUnit], most: int) -> Iterator[str]:
     """Yield a line for each definition, the largest first, and one that counts those that there is no room for."""
     if not named:
-        yield "code that runs when the file is loaded"
+        yield _UNNAMED
     for number, unit in enumerate(named):
         line = _format_unit(unit)
         most -= len(line)
@@ -93,29 +117,8 @@ def _format_unit(unit: FileUnit) -> str:
     return f"{said} (methods {', '.join([*methods, *more])})" if unit.is_type and methods else said
 
 
-def check_group_descriptions(source: OutlinedSource, groups: Sequence[Sequence[FilePart]]) -> Callable[[object], CheckedAnswer]:
-    """Return the check of an answer that describes these groups: a description for each, and a label if it is a good one."""
-    keys = name_groups(source, groups)
-    units = find_units(source.parts, source.language, opened=True)
-    homes = {part.number: number for number, chosen in enumerate(groups) for part in chosen}
-    elsewhere = find_names_elsewhere(source.parts, [homes[part.number] for part in source.parts])
-
-    def check(answer: object) -> CheckedAnswer:
-        given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-        intent, problems = parse_intent(given.get("file_intent"))
-        blocks, labels = list[ResponsibilityBlock](), set[str]()
-        for number, (key, chosen) in enumerate(zip(keys, groups, strict=True)):
-            said = _parse_description(given.get(key), labels)
-            labels.add(said.label.lower())
-            problems += [] if said.description else [f"{key} has no description."]
-            blocks.append(build_block(said, list(chosen), units, source.parts, elsewhere[number]))
-        return CheckedAnswer(intent, tuple(make_ids_unique(blocks)), tuple(problems), (GROUPED_NOTE,), 0.0)
-
-    return check
-
-
 def _parse_description(given: object, labels: Container[str]) -> AnswerBlock:
-    """Return what is said of a group. A label that lists names, says nothing or is on another group is dropped: one is built then."""
+    """Return what is said of a group, without a label that lists names, says nothing or is on another group: one is built then."""
     fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     label = normalize_text(fields.get("label"))
     useful = SHORTEST <= len(label.split()) <= LONGEST and "," not in label and not is_generic_label(label)
