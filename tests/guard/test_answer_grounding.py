@@ -45,6 +45,7 @@ def doubts(answer, *texts, data=()):
         ("However, Nothing was found.\n## Next Steps\nWhat Else:\n1. Ask them.\n- Restart it", "nothing"),
         ("Write this:\n```yaml\nname: Zebra\nport: 8080\n```\nDone.", ""),
         ('`5` and "7" are left.', "5 7"),
+        ("The warehouse asks for 200Gi of storage, or 1,024Mi.", 'storage: "200Gi", buffer: "1,024Mi"'),
     ],
 )
 def test_what_a_source_says_in_another_spelling_is_grounded(answer, source):
@@ -71,6 +72,7 @@ def test_what_a_source_says_in_another_spelling_is_grounded(answer, source):
         ("Write to bob@example.org or see http://x.org/y.", "", [("bob@example.org", "id"), ("http://x.org/y", "id")]),
         ("There are 17 of them, 30 million in all.", "16", [("17", "number"), ("30 million", "number")]),
         ("There are seventeen.", "16", [("seventeen", "number")]),
+        ("It asks for 200Gi, and 10 Gi.", "200Mi, 10 MB", [("Gi", "name"), ("Gi", "name")]),
         ("It has 12 % and 5 days.", "7", [("12", "number"), ("5", "number")]),
     ],
 )

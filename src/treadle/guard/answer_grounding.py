@@ -37,6 +37,7 @@ _UNIT = re.compile(
     r"[\s-]?(?:[kcm]?m|[km]?g|m?l|[kmgt]i?b|ms|s|min|h|hrs?|d|seconds?|minutes?|hours?|days?|weeks?|months?|years?|grams?|bytes?)\b",
     re.IGNORECASE,
 )
+_ATTACHED = re.compile(r"\d[\d.,]*\Z")  # a number before its unit
 _PERCENT = re.compile(r"\s?(?:%|per ?cent\b)")
 _CURRENCY_BEFORE = re.compile(r"[$€£¥]\s?\Z")
 _CURRENCY_AFTER = re.compile(r"\s?(?:[$€£¥]|(?:dollars?|euros?|pounds?|cents?|usd|eur|gbp)\b)", re.IGNORECASE)
@@ -162,9 +163,9 @@ def _find_numbers(check: _AnswerCheck) -> Iterator[UngroundedValue]:
 def _find_names(check: _AnswerCheck) -> Iterator[UngroundedValue]:
     for start, end, text in [*_chunks(check.rest)]:
         if _NAME.fullmatch(text) and not _begins_sentence(check.answer, start, end):
-            yield from check.take(
-                start, end, "name", grounded=_is_known_name(text.removesuffix("'s").removesuffix("\u2019s"), check)
-            )
+            name = text.removesuffix("'s").removesuffix("\u2019s")
+            grounded = _is_known_name(name, check) or _is_known_unit(check, start, end)
+            yield from check.take(start, end, "name", grounded=grounded)
 
 
 _FINDERS: tuple[Callable[[_AnswerCheck], Iterator[UngroundedValue]], ...] = (
@@ -192,6 +193,12 @@ def _is_known_name(name: str, check: _AnswerCheck) -> bool:
         return word in sources.weekdays
     month = month_number(word)
     return month > 0 and any(day.month == month for day in sources.days)
+
+
+def _is_known_unit(check: _AnswerCheck, start: int, end: int) -> bool:
+    """Return whether a word is the unit of a number that a source has with it: `Gi` in `200Gi`."""
+    number = _ATTACHED.search(check.answer[max(0, start - _LONGEST_NUMBER) : start])
+    return number is not None and check.sources.has_phrase(number[0] + check.answer[start:end])
 
 
 def _is_id(text: str) -> bool:

@@ -74,7 +74,7 @@ class AnswerBlock(Struct, frozen=True):
 def check_model_answer(answer: object, parts: Sequence[FilePart], lines: int, language: str = "") -> CheckedAnswer:
     """Repair a model's answer and list its problems. Fewer than three blocks are split, more than six joined."""
     given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-    intent, problems = parse_intent(given.get("file_intent"))
+    intent, problems = parse_file_intent(given.get("file_intent"))
     said, notes = _parse_blocks(given, parts, lines)
     if not said:
         return CheckedAnswer(intent, (), (*problems, f"There are no responsibilities with ranges between 1 and {lines}."), notes)
@@ -106,7 +106,7 @@ def _group_unclaimed(groups: Sequence[int], units: Sequence[FileUnit], new: int)
     return found
 
 
-def parse_intent(given: object) -> tuple[str, list[str]]:
+def parse_file_intent(given: object) -> tuple[str, list[str]]:
     """Return an intent of at most four lines, and what is wrong with it."""
     text = given.strip() if isinstance(given, str) else ""
     kept = [line.strip() for line in text.splitlines() if any(map(str.isalnum, line))][:INTENT_LINES]
@@ -133,8 +133,8 @@ def _parse_blocks(given: dict[str, Any], parts: Sequence[FilePart], lines: int) 
         if ranges or named:
             found.append(
                 AnswerBlock(
-                    normalize_text(block.get("label")),
-                    normalize_text(block.get("description")),
+                    normalize_line(block.get("label")),
+                    normalize_line(block.get("description")),
                     GroupClaim(ranges, frozenset(named)),
                     lists,
                 )
@@ -177,7 +177,7 @@ def _describe_disagreements(said: Sequence[AnswerBlock], parts: Sequence[FilePar
 def _parse_notes(given: dict[str, Any], lines: int) -> tuple[str, ...]:
     """Return the model's own notes, unless they refer to lines that the file doesn't have."""
     metadata = given.get("metadata")
-    text = normalize_text(cast("dict[str, Any]", metadata).get("notes")) if isinstance(metadata, dict) else ""
+    text = normalize_line(cast("dict[str, Any]", metadata).get("notes")) if isinstance(metadata, dict) else ""
     if any(int(number) > lines for place in _PLACES.findall(text) for number in re.findall(r"\d+", place)):
         return ("The model's notes were dropped: they name lines that the file doesn't have.",)
     return (text if len(text) <= NOTE_CHARS else f"{text[: NOTE_CHARS - 1]}…",) if text else ()
@@ -195,7 +195,7 @@ def _list_of_objects(given: dict[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-def normalize_text(given: object) -> str:
+def normalize_line(given: object) -> str:
     """Return a text on one line; empty where it says nothing."""
     return " ".join(given.split()) if isinstance(given, str) and any(map(str.isalnum, given)) else ""
 

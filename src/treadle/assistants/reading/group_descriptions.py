@@ -13,8 +13,8 @@ from treadle.assistants.reading.answer_validation import (
     CheckedAnswer,
     build_block,
     make_ids_unique,
-    normalize_text,
-    parse_intent,
+    normalize_line,
+    parse_file_intent,
 )
 from treadle.assistants.reading.file_parts import FilePart, find_names_elsewhere
 from treadle.assistants.reading.file_units import FileUnit, chosen_units, find_units, group_units, list_names, pick_named
@@ -77,7 +77,7 @@ class FileGroups:
         parts = self._source.parts
         homes = {part.number: number for number, chosen in enumerate(self._groups) for part in chosen}
         elsewhere = find_names_elsewhere(parts, [homes[part.number] for part in parts])
-        intent, problems = parse_intent(given.get("file_intent"))
+        intent, problems = parse_file_intent(given.get("file_intent"))
         blocks, labels = list[ResponsibilityBlock](), set[str]()
         for number, (key, chosen) in enumerate(zip(self.keys, self._groups, strict=True)):
             said = _parse_description(given.get(key), labels)
@@ -120,7 +120,7 @@ def _format_unit(unit: FileUnit) -> str:
 def _parse_description(given: object, labels: Container[str]) -> AnswerBlock:
     """Return what is said of a group, without a label that lists names, says nothing or is on another group: one is built then."""
     fields = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-    label = normalize_text(fields.get("label"))
+    label = normalize_line(fields.get("label"))
     useful = SHORTEST <= len(label.split()) <= LONGEST and "," not in label and not is_generic_label(label)
     kept = label if useful and label.lower() not in labels else ""
-    return AnswerBlock(kept, normalize_text(fields.get("description")), GroupClaim(()))
+    return AnswerBlock(kept, normalize_line(fields.get("description")), GroupClaim(()))
