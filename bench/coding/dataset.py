@@ -20,7 +20,7 @@ from treadle.evals import Case, CaseRun, Dataset, Expectations, TaskContext
 from treadle.jobs.execution import execute_job
 from treadle.jobs.store import Job, Jobs
 
-MOST, LONGEST = 40, 660  # tasks, and characters of a module: a small model on two cores writes ten a second
+MOST, LONGEST = 32, 660  # tasks, and characters of a module: a small model on two cores writes ten a second
 MOST_HELD_OUT, LONGEST_HELD_OUT = 16, 900  # longer ones, which no plan or prompt was made with
 FOLDER = Path(tempfile.gettempdir()) / "treadle-bench-coding-tasks"
 ANY_END = Expectations(stopped=("answered", "limit", "waiting", "cancelled", "failed"))  # the module counts, however it ended
