@@ -1,9 +1,7 @@
 """Three execution paths for asking a model about a file, as plan steps: at once, with a line-reading tool, in two stages. Pure.
 
 Which path is taken, and what happens when one fails, is in `analysis_program`; what an answer has to be is in
-`answer_validation`.
-
-Ask a model for one JSON object about what a prompt shows it: a folder's files, a change.
+`answer_validation`. `ask_for_json` asks about anything else that a prompt shows: the files of a folder, a change.
 
 An answer that repeats the instructions instead of describing what was shown is asked for once more, and then refused.
 """
