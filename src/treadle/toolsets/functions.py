@@ -1,8 +1,7 @@
 """Functions as tools. Coroutines run in the event loop, other functions in threads, unless they are marked as quick.
 
-Threads for synchronous tools: reused, as many as needed, and none that keeps the process from exiting.
-
-The standard pool joins its threads when the interpreter exits, so one hung tool would hang the program.
+Threads are reused, as many as needed, and none keeps the process from exiting: the standard pool joins its threads when the
+interpreter exits, so one hung tool would hang the program.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 A copy is made once, with the user's files as they are; a resumed job continues in it. The user's own checkout is
 never changed: commits are fetched into their repository, on the job's branch.
 
-A job's changes, so far or in total, and how they are undone: for the commands and the page alike.
+Commands and page get a job's changes from here, so far or in total, and undo them here.
 """
 
 import re

@@ -1,9 +1,7 @@
-"""Fault localisation: which definitions a failing test may be about, likeliest first. Pure.
+"""Fault localisation: which definitions a failing test may be about, likeliest first, and which code a model is shown. Pure.
 
-Ranked by the trace of the failure, by what the failing tests call and the passing ones don't, by the words of test, failure
-and symptom, and by the lines that were changed last.
-
-Targets of a repair: the code that a model is shown and asked to correct, from one function to an excerpt of its module.
+Definitions are ranked by the trace of the failure, by what the failing tests call and the passing ones don't, by the words of test,
+failure and symptom, and by the lines that were changed last. A target of a repair is a function, or an excerpt of its module.
 """
 
 import re

@@ -1,8 +1,6 @@
 """Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing.
 
-Log of a model's requests and replies as numbered files in a folder, for inspecting a job's context.
-
-Secrets in them are masked.
+A model's requests and replies can be logged as numbered files in a folder, with secrets masked, to inspect a job's context.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,9 +1,7 @@
-"""The four job kinds in one table: their arguments, their inputs, and the function that runs them.
+"""The four job kinds in one table: their arguments, their inputs, and the function that runs them; and the server's runner of jobs.
 
-Background runner of jobs, as tasks of the server that they were started on.
-
-A job that was running when the server stopped is resumed when the server is back; the journal makes sure that
-nothing is lost or done twice.
+The runner executes jobs as tasks of the server that they were started on. A job that was running when the server stopped is resumed
+when the server is back; the journal makes sure that nothing is lost or done twice.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""Evidence for a repair: the changed files, and runs of new tests on the code as it was and of old tests on the code as it is.
+"""Evidence for a repair: facts from before the first change, the test for the symptom, and test runs that show what was repaired.
 
-They run in a scratch copy of the job's folder, so that nothing of the work is changed for them.
-
-Facts about a bug that a guided job collects before its first change, and the test that it writes for the symptom.
+New tests are run on the code as it was and old tests on the code as it is, in a scratch copy of the job's folder, so that nothing
+of the work is changed for them.
 """
 
 import shutil

@@ -1,8 +1,7 @@
 """Review jobs: the diff, the model's findings, and which of them hold when they are compared with the diff.
 
-Checks the findings of a review against the diff: the file, the line, and whether the quoted code is really there.
-
-What doesn't fit isn't shown to a user as if it did: it is rejected with a reason, for the model to correct.
+Of a finding the file, the line and the quoted code are checked. What doesn't fit isn't shown to a user as if it did: it is rejected
+with a reason, for the model to correct.
 """
 
 import re

@@ -1,10 +1,7 @@
-"""Output of a review: as SARIF for code scanning services and editors, and as comments on a pull request.
+"""Output of a review: as SARIF 2.1.0 for code scanning services and editors, and as comments on a pull request.
 
-A review as SARIF 2.1.0, the format of code scanning services and editors.
-
-Posts a review to a pull request: one call of a tool that shows exactly what is posted, needs approval, and is made at most once.
-
-A mark in the review, which readers don't see, says which job made it: a call that was interrupted is found by it.
+A review is posted by one call of a tool that shows exactly what is posted, needs approval, and is made at most once: a mark in the
+review, which readers don't see, says which job made it, so that a call that was interrupted is found by it.
 """
 
 from collections.abc import Generator, Sequence

@@ -3,9 +3,8 @@
 Is there a defect? In which line? What is it? Then the model is asked to refute it; what it refutes is dropped. The line is chosen
 among those that were changed, so that every finding has a place.
 
-Units of a review by a small model: each changed function with its diff, or a few lines where there is none.
-
-A file's text is used only if it has the lines of the diff where the diff says: a folder may be on another commit.
+A unit is a changed function with its diff, or a few lines where there is none. A file's text is used only if it has the lines of
+the diff where the diff says: a folder may be on another commit.
 """
 
 from collections.abc import Generator, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Views of a job for API clients: in a list, in full, and what has changed since an earlier view. Pure.
-
-Request and response bodies of the coding assistant's HTTP API, besides its jobs. Values only.
-"""
+"""Requests and responses of the coding assistant's HTTP API, and views of a job: in a list, in full, or what has changed. Pure."""
 
 from typing import Annotated, Any, Literal
 

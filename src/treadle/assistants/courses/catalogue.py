@@ -1,8 +1,7 @@
 """The course catalogue, assembled from what each file says about its course: titles, links, lessons in order. Pure.
 
-Match course names as users write them with titles: loosely, but with a floor, so that a wrong name is recognised.
-
-The scope of a question: all courses, one course, or one document of a course. Part of a conversation's context.
+Names of courses as users write them are matched with titles: loosely, but with a floor, so that a wrong name is recognised. The
+scope of a question is all courses, one course, or one document of a course; it is part of a conversation's context.
 """
 
 import re

@@ -1,11 +1,7 @@
-"""Sources of an answer: the lessons that a run's calls found, each once, with its link and passages. Pure.
+"""Sources of an answer: the lessons that a run's calls found, each once, with its link, and the passages that it cites. Pure.
 
-The sources are part of the data of each call's result, so a run's calls are enough to get its sources.
-
-Numbered citations: which passages an answer cites by the numbers that the model saw.
-
-The numbers are part of the data of each search result. A number without a passage is dropped from the answer; code is
-left alone.
+The sources and their numbers are part of the data of each call's result, so a run's calls are enough to get them. An answer cites
+passages by the numbers that the model saw; a number without a passage is dropped from the answer, and code is left alone.
 """
 
 import re

@@ -1,9 +1,7 @@
-"""The platform's tools that change something: each shows a preview before its approval is requested.
+"""The platform's tools that change something: each shows a preview, as text, before its approval is requested.
 
 What was approved is done only to what was shown. Calls that a crashed process left unfinished are reconciled with the
-platform.
-
-Previews of what a tool would change on the platform, as text for the approver. Reads only.
+platform. A preview only reads.
 """
 
 import asyncio

@@ -2,10 +2,9 @@
 
 The context of a conversation is `{"server": URL}`; without one it is about the configured platform.
 
-Sign in to the platform on the page: with a token, or with a name and a password, for which the platform returns a token.
-
-Tokens are in this process's memory only, each under the random id in its browser's HttpOnly cookie. They are in no
-file, journal or log, and expire on sign-out, after hours without a request, and with the server.
+On the page a user signs in with a token, or with a name and a password, for which the platform returns a token. Tokens are in this
+process's memory only, each under the random id in its browser's HttpOnly cookie. They are in no file, journal or log, and expire
+on sign-out, after hours without a request, and with the server.
 """
 
 import time

@@ -1,9 +1,8 @@
 """An analysis as a run: a program that takes any model through the execution paths in order, and answers with the reading.
 
-The run refers to a source stored under its hash (`AnalysisSubject`), so that any process can resume it. If no path
-works, the answer is a sketch. The reason for a path is always given.
-
-A reading without a model, called a sketch: units grouped by references, described in the file's own words.
+The run refers to a source stored under its hash (`AnalysisSubject`), so that any process can resume it. The reason for a path is
+always given. If no path works, the answer is a sketch: a reading without a model, whose units are grouped by references and
+described in the file's own words.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """`treadle read`: what a file, a folder or a change is for, on the command line.
 
-Render a reading: on a terminal, with the source's blocks in colours, and as Markdown.
+A reading is rendered for a terminal, with the source's blocks in colours, or as Markdown.
 """
 
 import asyncio

@@ -1,12 +1,7 @@
 """Groups of a file's parts: communities of its affinity graph, the assignment of every part to one, and labels. Pure.
 
-Community detection in a graph by Louvain's method, after the affinity graph of a file's parts.
-
-The same graph always gives the same communities: nodes are visited in the order of their numbers.
-
-Assign every part to exactly one group: first by what was claimed for a group, then by affinity.
-
-Labels and identifiers: meaningful labels, names split into words, ids made from labels.
+Communities are found by Louvain's method; nodes are visited in the order of their numbers, so that the same graph always gives the
+same communities. Every part is assigned to exactly one group: first by what was claimed for a group, then by affinity.
 """
 
 import re

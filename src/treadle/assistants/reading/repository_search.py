@@ -1,11 +1,9 @@
-"""Repository questions answered without a model: lines that match a pattern, and where a name is defined, called or mentioned.
+"""Questions about a repository answered without a model: lines that match, where a name is defined, called or mentioned, a map.
 
 References are found by names, not by types, in the symbol index. Files that may contain secrets are never opened.
 
-The map of a folder: its files with their definitions, ranked by references from other files, within a budget.
-
-The references are those of the symbol index. Files rank by PageRank, biased to those that a task names and to those that were
-edited just now; a definition ranks by its share of the references to its file.
+The map has a folder's files with their definitions, within a budget. Files rank by PageRank over their references, biased to those
+that a task names and to those that were edited just now; a definition ranks by its share of the references to its file.
 """
 
 import time

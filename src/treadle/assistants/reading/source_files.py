@@ -1,6 +1,6 @@
-"""Read source files from disk, with errors worded for users. A file is read once, so that it can't change in between.
+"""Source files to analyse: read from disk, outlined, and the one tool that reads their lines. Errors are worded for users.
 
-A file to analyse: its text and what is known of it before a model is asked, and the one tool that reads its lines.
+A file is read once, so that it can't change in between.
 """
 
 import asyncio

@@ -3,9 +3,7 @@
 So the repository's settings have no effect outside: no hook, no ssh command, no credential helper, no other protocol. The
 user's own settings and keys apply. Never by force.
 
-Addresses of remotes: which are accepted, how they are shown, and which are GitHub's.
-
-An address comes from the repository's own settings, so it isn't trusted: some kinds start programs. A folder of this machine
+A remote's address comes from the repository's settings and isn't trusted: some kinds start programs. A folder of this machine
 is accepted only outside of the workspace, because a push to it runs the hooks that lie there.
 """
 

@@ -1,9 +1,7 @@
-"""Git inside the sandbox: whatever a repository's settings, filters or hooks start, they start it there.
+"""Git inside the sandbox, with its errors: what a repository's settings, filters or hooks start, they start there.
 
 Reading commands see the workspace read-only. Settings that would start programs are overridden besides, so that the output
 is git's own; the sandbox is the boundary. Hooks never run.
-
-Git errors; each message is a sentence for the model that says what to do.
 
 GitProblem
 ├── NoRepository   no repository here that the tools can use
@@ -11,7 +9,7 @@ GitProblem
 ├── GitRefused     against a rule: a protected branch, a secret, a merge in progress
 └── GitFailed      git failed, with its own message
 
-Each is both a `TreadleError`, for programs, and a `ToolProblem`, for models.
+Each is both a `TreadleError`, for programs, and a `ToolProblem`, for models: a sentence that says what to do.
 """
 
 import re

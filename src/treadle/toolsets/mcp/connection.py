@@ -1,10 +1,9 @@
-"""One session with an MCP server. It is opened, held and closed by its own task, because the SDK requires a single task.
+"""One session with an MCP server, and the messages of its errors: for the user who configured it, and for the model.
 
-Calls come from any task. A session that has ended stays so; `toolset` opens another.
+A session is opened, held and closed by its own task, because the SDK requires a single task; calls come from any task. A session
+that has ended stays so; `toolset` opens another.
 
-Error messages about an MCP server: for the user who configured it, and for the model that made the call.
-
-Secrets are masked in all of them. The server's own words are quoted unless it is trusted.
+Secrets are masked in all messages. The server's own words are quoted unless it is trusted.
 """
 
 import asyncio

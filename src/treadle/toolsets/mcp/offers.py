@@ -1,12 +1,11 @@
-"""Tools as an MCP server advertises them, as they are offered here, and which descriptions a user has approved.
+"""Tools of an MCP server as they are offered here, and which of their descriptions a user has approved.
 
 Hints of an untrusted server can make a tool more restricted, never less. What a server doesn't say has the protocol's
 default: a tool may be destructive. Whether a call may be repeated after a crash is never for the server to say.
 
-Approved tool descriptions, in a small JSON file: a server's first listing is accepted, later changes wait for approval.
-
-A description guides the model, so one that changes after a user has reviewed it is held back until they have reviewed it
-again: `changes` shows old and new, `approve` accepts the new. Whether tools may run is decided by the policy, not here.
+A description guides the model. A server's first listing is accepted and stored in a small JSON file; a description that changes
+later is held back until a user has reviewed it: `changes` shows old and new, `approve` accepts the new. Whether tools may run is
+decided by the policy, not here.
 """
 
 import os

@@ -1,11 +1,10 @@
-"""Transports of the SDK: a program's pipes, streamable HTTP, or the older HTTP+SSE.
+"""Transports to an MCP server: a program's pipes, streamable HTTP, or the older HTTP+SSE. `connection` opens and closes them.
 
-A program's stderr is captured to explain failures, and not shown. `connection` opens and closes the transport.
+A program's stderr is captured to explain failures, and not shown.
 
-HTTP transport to one MCP server: its own origin only, at checked addresses, as in `http_guard` for other tools.
-
-A host is resolved for each request, all its addresses are checked, and the request goes to one of those; no proxy from the
-environment is used. A host written as local (`localhost`, `127.0.0.1`, `192.168.1.7`) may be local, a name only if set so.
+HTTP reaches the server's own origin only, at checked addresses, as `http_guard` does for other tools: a host is resolved for each
+request, all its addresses are checked, and the request goes to one of those; no proxy from the environment is used. A host written
+as local (`localhost`, `127.0.0.1`, `192.168.1.7`) may be local, a name only if set so.
 """
 
 import asyncio

@@ -1,10 +1,7 @@
-"""OpenAPI schemas as JSON Schema for requests: read-only properties are left out, and old keywords become new ones.
+"""OpenAPI schemas as JSON Schema, and as a model sees them: short, with references inlined.
 
-References stay references, to names in `defs`.
-
-Schemas as a model sees them: short, and with references inlined, with `$defs` only where a schema contains itself.
-
-Where one would be too long to be read each time, descriptions get shorter, then inner objects become plain ones. A call is
+Read-only properties are left out of requests, and old keywords become new ones. `$defs` remain only where a schema contains
+itself. If one would be too long to be read each time, descriptions get shorter, then inner objects become plain ones; a call is
 then validated against the full schema (`bundle_schema`).
 """
 

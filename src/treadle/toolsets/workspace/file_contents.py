@@ -1,10 +1,9 @@
-"""Decoding and encoding of file contents, so that an edit of one line leaves the bytes of all others as they were.
+"""File contents: encoded so that an edit of one line leaves the bytes of all others as they were, and which of them a run has read.
 
 UTF-8, also with invalid bytes; UTF-16 with a byte order mark; anything else with zero bytes is binary.
 
-Files that a run has read: an edit must be based on the current content, not on what a model remembers or imagines.
-
-Kept in memory: a run that is resumed elsewhere has read nothing, and is asked to read again.
+An edit must be based on the current content, not on what a model remembers or imagines. `ReadTracker` is in memory: a run that
+is resumed elsewhere has read nothing, and is asked to read again.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Searching and listing in a workspace, with text results for a model. `tools` offers this.
 
-Patterns of lines that define or import something, per language, as regular expressions for both ripgrep and Python.
-
-Lines only, no grammar: a definition in a comment is found, one spread over lines may not be.
+Definitions and imports are found by patterns of lines, per language, for both ripgrep and Python; there is no grammar. A definition
+in a comment is found, one spread over lines may not be.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""Specs in canonical form, whatever their origin: a file, a model, or the server, whose field names begin in upper case.
+"""Specs in canonical form, whatever their origin: a file, a model's answer, or the server, whose field names begin in upper case.
 
-What the server doesn't store is left out, so that a difference is one in what would run.
-
-Find the spec in a model's answer: the first YAML fence, or the whole text if that is a spec.
+What the server doesn't store is left out, so that a difference is one in what would run. In an answer, the first YAML fence is the
+spec, or the whole text if that is one.
 """
 
 import re

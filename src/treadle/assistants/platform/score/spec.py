@@ -1,6 +1,6 @@
-"""Data types of a Score spec and of the findings in one. Field names are those of the spec.
+"""Data types of a Score spec and of the findings in one, and what the platform supports. Field names are those of the spec.
 
-What the platform supports: the keys of a spec, suggestions for keys that it silently drops, and the shipped types.
+`KnownKeys` has the keys of a spec, suggestions for keys that the platform silently drops, and the types that are shipped.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,7 @@
 """Child process that parses untrusted text: it may crash, hang or run out of memory without affecting its parent.
 
 Started by `outliner` with `python -m treadle.assistants.reading.outline.outliner_process`; it exits when its stdin
-closes.
-
-Protocol between the outliner and its child process: MessagePack values, each preceded by its length in four bytes.
+closes. The two exchange MessagePack values, each preceded by its length in four bytes.
 """
 
 import os

@@ -1,8 +1,7 @@
 """A shallow syntax tree as JSON: the grammar's own node types with line ranges and comments, to a small depth, without bodies.
 
-Every node has `type` and `line_range`. Unlike the outline it has no kinds: it is the syntax tree itself.
-
-How much smaller a shallow tree is than the file and its whole tree, and whether its ranges are right, for the debug report.
+Every node has `type` and `line_range`. Unlike the outline it has no kinds: it is the syntax tree itself. The debug report has its
+size beside those of the file and the whole tree, and whether its ranges are right (`measure_outline`).
 """
 
 import re

@@ -1,6 +1,6 @@
 """References between the files of a folder, how often each definition is referred to, and the rank of files by PageRank.
 
-Ranks of files by PageRank over their references, biased to the files that a task is about.
+The rank is biased to the files that a task is about.
 """
 
 import re

@@ -1,8 +1,7 @@
 """HTML pages, and Word documents (.docx) through HTML, converted to Markdown.
 
-HTML pages converted to Markdown, without what only browsers use. Fetches nothing.
-
-Word documents (.docx): text, headings and tables, converted through HTML. No pictures; nothing outside the file is opened.
+Of a page, what only browsers use is left out, and nothing is fetched. Of a document, text, headings and tables are converted, no
+pictures; nothing outside the file is opened.
 """
 
 import re
