@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]  # where the browser
 from pictures import served  # noqa: E402 - the line above finds it
 
 from bench.machine import Machine, describe  # noqa: E402 - the same
-from browser import Browser, Page  # noqa: E402 - the same
+from browser import Browser, Page, end  # noqa: E402 - the same
 
 RESULTS = Path(__file__).parent / "results" / "web.md"
 MODEL = "llamacpp:qwen2.5-coder-1.5b"
@@ -221,7 +221,10 @@ def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", nargs="?", default=MODEL)
-    page = asyncio.run(measure(parser.parse_args().model))
+    try:
+        page = asyncio.run(measure(parser.parse_args().model))
+    finally:
+        end()
     RESULTS.write_text(page, "utf-8")
     print(page)
 
