@@ -81,11 +81,13 @@ def _row(case: CaseResult) -> str:
     verdict = f"**no**: {'; '.join(wrong)}" if wrong else "yes"
     calls = ", ".join([call.tool for call in attempt.calls])
     cells = (_first_line(case.name), verdict, f"{attempt.seconds:.0f}", calls, attempt.output)
-    return "| " + " | ".join([_clip(re.sub(r"\s+", " ", cell)).replace("|", "\\|") for cell in cells]) + " |"
+    return "| " + " | ".join(map(format_cell, cells)) + " |"
 
 
-def _clip(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+def format_cell(text: str) -> str:
+    """Return a text for a cell of a table: on one line, shortened."""
+    text = re.sub(r"\s+", " ", text)
+    return (text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…").replace("|", "\\|")
 
 
 def _first_line(text: str) -> str:

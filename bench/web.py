@@ -7,7 +7,6 @@ read and while the answer is written: when the model's process has nothing more 
 
 import argparse
 import asyncio
-import os
 import sys
 import time
 from collections.abc import AsyncGenerator, Iterator
@@ -23,13 +22,14 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]  # where the browser
 from pictures import served  # noqa: E402 - the line above finds it
 
 from bench.machine import Machine, describe  # noqa: E402 - the same
+from bench.quality import format_cell  # noqa: E402 - the same
+from bench.streams import worked  # noqa: E402 - the same
 from browser import Browser, Page, end  # noqa: E402 - the same
 
 RESULTS = Path(__file__).parent / "results" / "web.md"
 MODEL = "llamacpp:qwen2.5-coder-1.5b"
 ASSISTANTS = ("reading", "platform", "coding", "guidance", "courses")
 EVERY = 0.02  # seconds between two looks
-SHOWN = 200  # characters of an answer
 MOST = 400.0  # seconds for an answer
 LOOK = 0.1  # seconds in which a process's CPU time is counted
 IDLE = 0.2  # of a core: the model's process has nothing to do
@@ -147,14 +147,9 @@ async def _freed(model: int) -> float:
 
 async def read_cpu(process: int) -> float:
     """Return how many cores a process uses, measured for a moment."""
-    before = _read_ticks(process)
+    before = worked(process)
     await asyncio.sleep(LOOK)
-    return (_read_ticks(process) - before) / os.sysconf("SC_CLK_TCK") / LOOK
-
-
-def _read_ticks(process: int) -> int:
-    fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
+    return (worked(process) - before) / LOOK
 
 
 def find_model_processes() -> Iterator[int]:
@@ -205,16 +200,10 @@ def format_page(model: str, machine: Machine, answers: list[Answered], stops: li
     ]
     for each in answers:
         times = f"{each.first_change:.2f} | {each.longest_still:.2f} | {each.first_words:.1f} | {each.last:.1f}"
-        lines.append(f"| {each.assistant} | {each.question} | {times} | {shorten_cell(each.answer)} |")
+        lines.append(f"| {each.assistant} | {each.question} | {times} | {format_cell(each.answer)} |")
     lines += [STOP, "| while it is | the page says so | the model is free |", "|---|--:|--:|"]
     lines += [f"| {each.during.lower()} | {each.page:.2f} | {each.model:.2f} |" for each in stops]
     return "\n".join(lines) + "\n"
-
-
-def shorten_cell(text: str) -> str:
-    """Return a text for a cell of a table."""
-    text = text.replace("|", "\\|")
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
 def main() -> None:

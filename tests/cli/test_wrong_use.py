@@ -40,7 +40,9 @@ def test_what_was_meant_is_suggested(home, words):
 
 
 NO_KIND = "treadle: No kind of model is called 'opnai'. Did you mean openai:gpt-5?"
-EARLY = {
+NO_ASSISTANT = "treadle: There is no assistant 'corses'. Did you mean courses?"
+NO_FILE = "treadle: There is no file nofile.py."
+EARLY = {  # no model is set up: one that would have to be fetched is offered after these
     ("build", "x", "--dialect", "bsh"): "treadle: There is no dialect 'bsh'. Did you mean bash?",
     ("debug", "x", "--dialect", "heldd", "--detach"): "treadle: There is no dialect 'heldd'. Did you mean held?",
     ("submit", "-a", "coding", "x", "-m", "opnai:gpt-5"): NO_KIND,
@@ -48,15 +50,30 @@ EARLY = {
     ("acp", "-m", "opnai:gpt-5"): NO_KIND,
     ("acp", "--dialect", "nativ"): "treadle: There is no dialect 'nativ'. Did you mean native?",
     ("ask", "x", "-m", "openai:gpt-5", "-m", "opnai:gpt-5"): NO_KIND,
+    ("ask", "-a", "corses", "x"): NO_ASSISTANT,
+    ("chat", "-a", "corses"): NO_ASSISTANT,
+    ("submit", "-a", "corses", "x"): NO_ASSISTANT,
+    ("ask", "--tools", "nofile.py", "x"): NO_FILE,
+    ("ask", "--tools", "nofile.py:stock", "x"): NO_FILE,
 }
 
 
 @pytest.mark.parametrize("words", EARLY, ids=" ".join)
-def test_a_model_or_a_dialect_that_does_not_exist_is_refused_before_anything_begins(home, words):
+def test_a_name_of_something_that_does_not_exist_is_refused_before_anything_begins(home, words):
     ran = treadle(home, *words)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(EARLY[words])
     assert not (home / "data").exists()
+
+
+@pytest.mark.parametrize("words", [("ask", "x"), ("chat",)], ids=" ".join)
+def test_a_misspelt_setting_of_a_project_is_told_before_that_no_model_is_set_up(home, tmp_path, words):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "treadle.toml").write_text('[modle]\nname = "ollama:qwen3"\n')
+    ran = treadle(home, *words, cwd=tmp_path / "project")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("treadle: modle in ")
+    assert "Did you mean model?" in ran.err
 
 
 @pytest.mark.parametrize(

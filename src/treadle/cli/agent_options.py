@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
 from treadle.files import NotOpened, check_workspace, read_named
-from treadle.plugins.tool_loader import make_spec_absolute
+from treadle.plugins.tool_loader import check_tool_file, make_spec_absolute
 from treadle.plugins.tool_sources import ToolSource, parse_mcp_source, parse_openapi_source, with_credentials, with_servers
 
 FRONTEND = "cli"
@@ -83,7 +83,7 @@ def options_from_args(args: argparse.Namespace, before: AgentOptions | None = No
 
 
 def _check_names(given: dict[str, Any]) -> None:
-    """Raise for a typed model or dialect that doesn't exist: before a run is queued, a job begun or a connection accepted."""
+    """Raise for a typed name of something that doesn't exist: before a model is fetched, a run queued or a connection accepted."""
     if given.get("model"):
         from treadle.plugins.models import check_model_name
 
@@ -92,6 +92,12 @@ def _check_names(given: dict[str, Any]) -> None:
         from treadle.settings.calling_modes import check_calling_mode
 
         check_calling_mode(given["dialect"])
+    if given.get("assistant"):
+        from treadle.plugins.assistants import get_assistant
+
+        get_assistant(given["assistant"])
+    for spec in given.get("tools") or ():
+        check_tool_file(spec)
 
 
 def options_of_run(run_id: str, opened: Opened | None) -> AgentOptions | None:

@@ -49,6 +49,18 @@ def resolve_tool_spec(spec: str, folder: str) -> str:
     return f"{path}:{name}" if name else path
 
 
+def check_tool_file(spec: str) -> None:
+    """Raise if a spec names a file that isn't there. Nothing is imported."""
+    place, _ = _split_spec(spec)
+    if _is_file_spec(place):
+        _check_file(Path(place).expanduser())
+
+
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        raise BadTool(f"There is no file {path}.")
+
+
 def _split_spec(spec: str) -> tuple[str, str]:
     """Split a spec into module or file, and name; an empty name means everything in it."""
     place, _, name = spec.rpartition(":")
@@ -106,8 +118,7 @@ def _import_module(place: str) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
 
-    if not path.is_file():
-        raise BadTool(f"There is no file {path}.")
+    _check_file(path)
     _add_to_path(str(path.parent.absolute()))
     name = f"treadle_tools_{path.stem}"  # of its own, so that a file called json.py replaces nothing
     spec = spec_from_file_location(name, path)
