@@ -13,7 +13,9 @@ def chosen(*words, before=None):
     return options_from_args(build_parser().parse_args(["ask", "x", *words]), before)
 
 
-def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
+def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools.py").touch()
     instructions = tmp_path / "told.txt"
     instructions.write_text("Be brief.")
     typed = chosen(
@@ -23,7 +25,7 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
             "--base-url",
             "http://localhost:1/v1",
             "-a",
-            "almanac",
+            "courses",
             "--dialect",
             "hermes",
             "--tools",
@@ -38,21 +40,21 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
     assert entry.origin["face"] == "cli"
     assert options_of_run("r", entry) == typed
     assert typed.instructions == "Be brief."
-    assert (typed.dialect, typed.assistant) == ("hermes", "almanac")
+    assert (typed.dialect, typed.assistant) == ("hermes", "courses")
     assert typed.policy == {"allow": ["a*"], "deny": ["b"]}
     assert typed.limits == {"rounds": 3, "cost": 0.5}
     assert typed.options == {"temperature": 0.0}
-    assert typed.tools[0].startswith("/")
+    assert typed.tools[0] == f"{tmp_path}/tools.py:stock"
     assert typed.tools[1] == "shop"
 
 
 def test_options_replace_only_what_they_name():
     before = chosen(
-        "-m", "openai:x", "-a", "almanac", "--dialect", "json", "--tools", "shop", "--rounds", "3", "--no-person", "--allow", "a"
+        "-m", "openai:x", "-a", "courses", "--dialect", "json", "--tools", "shop", "--rounds", "3", "--no-person", "--allow", "a"
     )
     after = chosen("-m", "openai:y", "--calls", "2", before=before)
     assert (after.model, after.tools, after.limits) == ("openai:y", ("shop",), {"rounds": 3, "calls": 2})
-    assert (after.policy, after.dialect, after.assistant) == (before.policy, "json", "almanac")
+    assert (after.policy, after.dialect, after.assistant) == (before.policy, "json", "courses")
     assert not after.attended
 
 
