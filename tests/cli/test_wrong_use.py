@@ -67,7 +67,7 @@ def test_a_name_of_something_that_does_not_exist_is_refused_before_anything_begi
 
 
 @pytest.mark.parametrize("words", [("ask", "x"), ("chat",)], ids=" ".join)
-def test_a_misspelt_setting_of_a_project_is_told_before_that_no_model_is_set_up(home, tmp_path, words):
+def test_a_misspelt_setting_of_a_project_is_reported_before_a_missing_model(home, tmp_path, words):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "treadle.toml").write_text('[modle]\nname = "ollama:qwen3"\n')
     ran = treadle(home, *words, cwd=tmp_path / "project")

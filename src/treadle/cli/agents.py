@@ -34,7 +34,7 @@ async def ensure_model(chosen: AgentOptions, face: Display) -> AgentOptions:
     from treadle.cli.default_model import choose_default_model  # most have named one
     from treadle.settings.loader import settings_for
 
-    settings_for(Path(chosen.workspace or "."))  # a mistake in them is told before a model is offered, which may be a download
+    settings_for(Path(chosen.workspace or "."))  # a mistake in them is reported before a model is offered, which may be a download
     return replace(chosen, model=await choose_default_model(face))
 
 
