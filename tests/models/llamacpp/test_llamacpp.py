@@ -19,6 +19,7 @@ from treadle.core.requests import Request, TextDelta
 from treadle.models.calling.constrained import ConstrainedModel
 from treadle.models.llamacpp.child import LlamaSettings, close_children, start_child
 from treadle.models.llamacpp.model import LlamaCpp
+from treadle.models.llamacpp.serve import BATCH
 from wire import ask, hear, text_in
 
 SHORT = Options(temperature=0, max_tokens=4)
@@ -121,6 +122,21 @@ def test_a_reply_that_nobody_wants_any_more_is_stopped():
     alone, after, heard = asyncio.run(tale())
     assert text_in(heard)
     assert after < 10 * alone + 1  # two thousand tokens take a hundred times as long as the reply
+
+
+def test_a_stop_while_a_prompt_is_read_takes_effect_after_at_most_three_batches():
+    async def read_after_stop():
+        local, reading = model(), asyncio.Event()
+        request = asked("The dough rested in the bowl before it was shaped into a loaf. " * 110)
+        watched = replace(request, progress=lambda progress: progress.stage == "reading" and reading.set())
+        reply = asyncio.ensure_future(anext(local.reply(watched)))
+        await reading.wait()  # it has begun
+        reply.cancel()
+        heard = [delta async for delta in local.reply(request)]
+        return heard[-1].usage
+
+    usage = asyncio.run(read_after_stop())
+    assert 0 < usage.cache_read_tokens <= 3 * BATCH < usage.input_tokens
 
 
 def test_a_child_that_dies_is_started_again():

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-BATCH = 256  # tokens of a prompt that are read at once: progress is reported, and a reply can be stopped, after each of these
+BATCH = 64  # tokens of a prompt read at once: progress is reported, and a stop takes effect, after each. Fewer are slower
 _STAT = Path("/proc/stat")
 _SAMPLE_SECONDS = 0.3  # seconds
 _IDLE, _WAITING = 3, 4  # columns of a core's line: nothing to do, and waiting for a disk
