@@ -15,7 +15,7 @@ from treadle.core.messages import Message
 from treadle.core.requests import Options, Request
 from treadle.guard.text_index import stem_tokens
 from treadle.lazy import lazy_exports
-from treadle.models.calling.guided import WIRE, FindingsQuestion, FixedPlan, GuidedModel, Plan, PlanQuestion, PlanStep
+from treadle.models.calling.guided import WIRE, FindingsQuestion, FixedPlan, GuidedModel, PartialPlan, Plan, PlanQuestion, PlanStep
 from treadle.models.calling.turn_results import format_result_lines, last_turn
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "FixedPlan",
     "GuidedModel",
     "IntentClassifier",
+    "PartialPlan",
     "Plan",
     "PlanQuestion",
     "PlanStep",

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from treadle.toolsets.git.tools import git_tools
     from treadle.toolsets.shell import CommandData, shell_tools
     from treadle.toolsets.workspace.files import FileLines
-    from treadle.toolsets.workspace.finder import Outline, SymbolLookup
-    from treadle.toolsets.workspace.search import Search
+    from treadle.toolsets.workspace.finder import Outline, SymbolLookup, any_definition_pattern, find_language_patterns
+    from treadle.toolsets.workspace.search import FileNames, GrepResult, Search
     from treadle.toolsets.workspace.tools import workspace_tools
 
 _HOMES = {
@@ -39,10 +39,12 @@ _HOMES = {
     "CheckFailure": "treadle.toolsets.checks.values",
     "FileChange": "treadle.toolsets.git.changes",
     "FileLines": "treadle.toolsets.workspace.files",
+    "FileNames": "treadle.toolsets.workspace.search",
     "GitHub": "treadle.toolsets.git.github",
     "GitHubReference": "treadle.toolsets.git.github",
     "GitHubReviewComment": "treadle.toolsets.git.github",
     "GitRules": "treadle.toolsets.git.actions",
+    "GrepResult": "treadle.toolsets.workspace.search",
     "MergeResult": "treadle.toolsets.git.branches",
     "CheckOutcome": "treadle.toolsets.checks.values",
     "Outline": "treadle.toolsets.workspace.finder",
@@ -52,6 +54,7 @@ _HOMES = {
     "SymbolLookup": "treadle.toolsets.workspace.finder",
     "CheckSelection": "treadle.toolsets.checks.values",
     "ToolChange": "treadle.toolsets.checkpointed",
+    "any_definition_pattern": "treadle.toolsets.workspace.finder",
     "changes_since": "treadle.toolsets.git.changes",
     "run_checks": "treadle.toolsets.checks.tools",
     "check_tools": "treadle.toolsets.checks.tools",
@@ -71,6 +74,7 @@ _HOMES = {
     "require_sandbox": "treadle.sandbox.probe",
     "review_diff": "treadle.toolsets.git.repository",
     "shell_tools": "treadle.toolsets.shell",
+    "find_language_patterns": "treadle.toolsets.workspace.finder",
     "find_unsuitable": "treadle.toolsets.git.repository",
     "workspace_tools": "treadle.toolsets.workspace.tools",
 }
@@ -87,10 +91,12 @@ __all__ = [
     "CommandData",
     "FileChange",
     "FileLines",
+    "FileNames",
     "GitHub",
     "GitHubReference",
     "GitHubReviewComment",
     "GitRules",
+    "GrepResult",
     "MergeResult",
     "Outline",
     "Repository",
@@ -98,6 +104,7 @@ __all__ = [
     "Search",
     "SymbolLookup",
     "ToolChange",
+    "any_definition_pattern",
     "changes_since",
     "check_tools",
     "checkpointed",
@@ -105,6 +112,7 @@ __all__ = [
     "copy_repository",
     "diagnosed",
     "fetch_branch",
+    "find_language_patterns",
     "find_unsuitable",
     "format_counts",
     "format_outcome",

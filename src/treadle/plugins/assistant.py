@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from treadle.engine.result import RunResult
     from treadle.home import Home  # its stores take longer to import than all of this
     from treadle.jobs.execution import JobKind
-    from treadle.models.calling.guided import FixedPlan, Plan
+    from treadle.models.calling.guided import FixedPlan, PartialPlan, Plan
     from treadle.plugins.editor_session import EditorSession, OnMode
     from treadle.plugins.item_sharing import ItemSharing
     from treadle.settings.schema import Settings
@@ -204,8 +204,8 @@ class Assistant(Struct, frozen=True):
     configure     returns what depends on the host: any of `instructions`, `policy`, `limits`, `options` and `notes`, by name;
                   and under `parts` further arguments of `Agent`
     toolsets      creates its tools, anew for each run
-    lead          returns the plan that guides a model which doesn't call tools by itself, or a `FixedPlan`, which guides every
-                  model
+    lead          returns the plan that guides a model which doesn't call tools by itself: for every request, or for some as a
+                  `PartialPlan`; or a `FixedPlan`, which guides every model
     settings      a struct whose fields, each with a default, are its keys under `[assistants.NAME]` in `treadle.toml`; the
                   description of a field's `Meta` says what it has to be, `extra={"project": …}` what a project's file may do
     variables     environment variables for those keys besides `TREADLE_NAME_KEY`
@@ -241,7 +241,7 @@ class Assistant(Struct, frozen=True):
     routes: Callable[[Host], Sequence[Any]] | None = None
     panel: Panel | None = None
     work: Callable[[], Sequence["JobKind"]] | None = None
-    lead: Callable[[Host], "Plan | FixedPlan"] | None = None
+    lead: Callable[[Host], "Plan | PartialPlan | FixedPlan"] | None = None
     configure: Callable[[Host], Mapping[str, Any]] | None = None
     settings: type[Struct] | None = None
     variables: tuple[str, ...] = ()

@@ -223,13 +223,17 @@ def _lead_model(assistant: Assistant, host: Host, model: Model, dialect: str) ->
     """Return the model, guided by the plan where it doesn't call tools or by a program in any case; and whether by a program."""
     if assistant.lead is None:
         return model, False
-    from treadle.models.calling.guided import FixedPlan, GuidedModel
+    from treadle.models.calling.guided import FixedPlan, GuidedModel, PartialPlan
 
-    plan = assistant.lead(host)
+    plan, dialect = assistant.lead(host), dialect or host.settings.model.dialect
     if isinstance(plan, FixedPlan):
         is_held = model.traits.holds and not model.traits.native_calls  # a plan's questions are held to their own shapes
-        return GuidedModel(model if is_held else enable_tool_calls(model, dialect or host.settings.model.dialect), plan.plan), True
-    return (model if model.traits.native_calls else GuidedModel(model, plan)), False
+        return GuidedModel(model if is_held else enable_tool_calls(model, dialect), plan.plan), True
+    if model.traits.native_calls:
+        return model, False
+    if not isinstance(plan, PartialPlan):
+        return GuidedModel(model, plan), False
+    return (model if dialect else GuidedModel(model, plan, enable_tool_calls(model))), False  # who names a dialect wants its calls
 
 
 def collect_commands(found: Iterable[InstalledAssistant]) -> tuple[dict[str, AssistantCommand], list[str]]:

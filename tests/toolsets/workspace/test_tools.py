@@ -364,9 +364,9 @@ def test_a_search_says_what_it_could_not_do(tmp_path):
     slow.chmod(0o755)
     workspace = Workspace(tmp_path)
     late = Finder(workspace, Search(workspace, str(slow), seconds=0.1)).find_files("x", ".", 1)
-    assert asyncio.run(late).endswith("[The time was up before all was searched; narrow the search.]")
+    assert str(asyncio.run(late)).endswith("[The time was up before all was searched; narrow the search.]")
     plain = Finder(workspace, Search(workspace, plain=True)).find_files("slow", ".", 1)
-    assert asyncio.run(plain).startswith("slow\n[ripgrep is not installed")
+    assert str(asyncio.run(plain)).startswith("slow\n[ripgrep is not installed")
 
 
 def test_a_long_outline_is_cut(tmp_path):

@@ -14,6 +14,7 @@ from treadle.assistants.coding.settings import CodingSettings
 
 if TYPE_CHECKING:
     from treadle.assistant import JobKind
+    from treadle.plans import PartialPlan
 
 _INSTRUCTIONS = """\
 You help with the code in one folder, through your tools. Look before you change anything, and make the smallest change
@@ -30,6 +31,13 @@ def _make_toolsets(host: Host) -> Sequence[Toolset]:
         return ()
     diagnostics: bool = host.settings.assistant("coding").diagnostics
     return (make_coding_toolset("build", here, settings, flat=False, data=host.home.folder, diagnostics=diagnostics),)
+
+
+def _make_plan(_: Host) -> "PartialPlan":
+    from treadle.assistants.coding.question_plan import plan_question
+    from treadle.plans import PartialPlan
+
+    return PartialPlan(plan_question)
 
 
 def _configure(host: Host) -> Mapping[str, Any]:
@@ -87,6 +95,7 @@ assistant = Assistant(
     summary="Builds, debugs, reviews and triages code in a folder that it can't leave.",
     instructions=_INSTRUCTIONS,
     toolsets=_make_toolsets,
+    lead=_make_plan,
     configure=_configure,
     policy=(
         allow(effect="read"),

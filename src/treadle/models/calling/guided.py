@@ -86,23 +86,40 @@ class FixedPlan(Struct, frozen=True):
     plan: Plan
 
 
-class GuidedModel:
-    """A model, and the plan that guides it."""
+class PartialPlan(Struct, frozen=True):
+    """A plan for some requests: it returns None for those that the model is to answer by itself, with the tools on offer."""
 
-    def __init__(self, model: Model, plan: Plan) -> None:
+    plan: Callable[[Request], Steps | None]
+
+
+class GuidedModel:
+    """A model, and the plan that guides it. With a `PartialPlan`, `unguided` answers the requests that it isn't for."""
+
+    def __init__(self, model: Model, plan: Plan | PartialPlan, unguided: Model | None = None) -> None:
         self.name = model.name
-        # What the model is asked, the plan keeps short, and it's words alone.
-        self.traits = replace(model.traits, native_calls=True, streams=False, context=None, modalities=frozenset(), guided=True)
+        self.traits = replace(model.traits, native_calls=True, streams=False, guided=True)
+        if unguided is None:  # what a plan asks of the model, it keeps short, and it's words alone
+            self.traits = replace(self.traits, context=None, modalities=frozenset())
         self._model = model
-        self._plan = plan
+        self._plan: Callable[[Request], Steps | Awaitable[Steps] | None] = plan.plan if isinstance(plan, PartialPlan) else plan
+        self._unguided = unguided
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream what the plan decides."""
+        planned = self._plan(request)
+        if planned is None:
+            assert self._unguided is not None  # a partial plan comes with it
+            async for delta in self._unguided.reply(request):
+                yield delta
+            return
+        async for delta in self._follow(planned if isinstance(planned, Generator) else await planned, request):
+            yield delta
+
+    async def _follow(self, plan: Steps, request: Request) -> AsyncIterator[Delta]:
+        """Stream the next move of a plan."""
         spent: list[Usage] = []
         notices: list[Notice] = []
-        report = request.progress
-        planned, words = self._plan(request), None
-        plan = planned if isinstance(planned, Generator) else await planned
+        report, words = request.progress, None
         while True:
             try:
                 asked = next(plan) if words is None else plan.send(words)

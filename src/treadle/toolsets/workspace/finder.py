@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Literal, Protocol, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from treadle.core.tool import ToolResult
 from treadle.files.problems import BadSearch, BinaryFile, WorkspaceProblem, printable_name
 from treadle.files.workspace import FolderEntry, Workspace
 from treadle.toolsets.workspace.edits import split_keeping_ends
@@ -154,11 +156,13 @@ class Finder:
         self._outline = outline
         self._symbols = symbols
 
-    async def grep(self, pattern: str, directory: str, file_pattern: str, *, case_insensitive: bool, most: int) -> str:
+    async def grep(self, pattern: str, directory: str, file_pattern: str, *, case_insensitive: bool, most: int) -> ToolResult:
         """Return lines of files that match a pattern: `path:line:text`."""
         globs = [file_pattern] if file_pattern else []
         found = await self._search.grep(pattern, directory, globs, ignore_case=case_insensitive, most=_clamp_count(most))
-        return self._format_hits(found, f"No line fits {pattern!r}. Hidden files and those that git ignores are not searched.")
+        nothing = f"No line fits {pattern!r}. Hidden files and those that git ignores are not searched."
+        hits = tuple([replace(hit, text=cut_line(hit.text, MAX_COLUMNS)) for hit in found.hits])
+        return ToolResult(self._format_hits(found, nothing), replace(found, hits=hits))
 
     async def find_in_file(self, path: str, pattern: str, *, case_insensitive: bool, most: int) -> str:
         """Return lines of one file that match a pattern: `line:text`."""
@@ -170,13 +174,12 @@ class Finder:
             else self._add_notes([f"No line of {printable_name(path)} fits {pattern!r}."], found)
         )
 
-    async def find_files(self, pattern: str, directory: str, most: int) -> str:
+    async def find_files(self, pattern: str, directory: str, most: int) -> ToolResult:
         """Return paths of files whose names match a glob."""
         found = await self._search.find_files(pattern, directory, most=_clamp_count(most))
         lines = [printable_name(path) for path in found.paths]
-        return self._add_notes(
-            lines or [f"No file fits {pattern!r}. Hidden files and those that git ignores are not searched."], found
-        )
+        nothing = f"No file fits {pattern!r}. Hidden files and those that git ignores are not searched."
+        return ToolResult(self._add_notes(lines or [nothing], found), found)
 
     async def find_definition(self, name: str, directory: str, language: str) -> str:
         """Return where a name is defined: `path:line:text`."""

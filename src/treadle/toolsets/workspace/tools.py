@@ -192,7 +192,7 @@ class FlatFinder:
     @tool(effect="read")
     async def grep(
         self, pattern: str, directory: str = ".", file_pattern: str = "", case_insensitive: bool = False, max_results: int = 100
-    ) -> str:
+    ) -> ToolResult:
         """Search the content of files. Gives path:line:text.
 
         :param pattern: regular expression
@@ -204,7 +204,7 @@ class FlatFinder:
         return await self._finder.grep(pattern, directory, file_pattern, case_insensitive=case_insensitive, most=max_results)
 
     @tool(effect="read")
-    async def find_files(self, pattern: str, directory: str = ".", max_results: int = 100) -> str:
+    async def find_files(self, pattern: str, directory: str = ".", max_results: int = 100) -> ToolResult:
         """Find files by name.
 
         :param pattern: name with wildcards, as *.py or test_*
@@ -363,7 +363,7 @@ class GroupedFinder:
         language: str = "",
         case_insensitive: bool = False,
         max_results: int = 100,
-    ) -> str:
+    ) -> str | ToolResult:
         """Search the content of files, or find files, definitions, references or callers.
 
         :param action: what to do
