@@ -17,7 +17,7 @@ from msgspec import Struct
 from treadle import Options, Result
 from treadle.assistants.coding.verification import is_test_path
 from treadle.models import Request
-from treadle.plans import PlanQuestion, PlanStep, extract_json, last_turn, load_plan_state
+from treadle.plans import PlanQuestion, PlanStep, extract_json, format_plan_question, last_turn, load_plan_state
 from treadle.workspace import CheckFailure, CheckOutcome, FileNames, GrepResult, any_definition_pattern, find_language_patterns
 
 Steps = Generator[PlanQuestion, str, PlanStep]
@@ -74,7 +74,7 @@ def plan_question(request: Request) -> Steps | None:
         return None
     stored = load_plan_state(request.history)
     state = None if stored is None else msgspec.convert(stored, _State)
-    return _choose_step(message, results, state, calls)
+    return _choose_step(message, format_plan_question(message, request), results, state, calls)
 
 
 def is_question(message: str) -> bool:
@@ -109,7 +109,7 @@ class _Calls:
         return (flat, arguments) if self._is_flat else (grouped, {"action": action, **arguments})
 
 
-def _choose_step(message: str, results: Sequence[Result], state: _State | None, calls: _Calls) -> Steps:
+def _choose_step(message: str, question: str, results: Sequence[Result], state: _State | None, calls: _Calls) -> Steps:
     if not results or state is None:
         return _begin(message, state, calls)
     match state.next:
@@ -118,7 +118,7 @@ def _choose_step(message: str, results: Sequence[Result], state: _State | None, 
         case "outlines":
             return (yield from _choose_file(message, results[-len(state.files) :], state.files, calls))
         case "source" | "tests":
-            return (yield from _answer(message, results, state, calls))
+            return (yield from _answer(message, question, results, state, calls))
         case "outcome":
             return _read_failing_test(results[-1], calls)
         case "failing" | "tested":
@@ -201,7 +201,7 @@ def _read_source(path: str, calls: _Calls) -> PlanStep:
     return PlanStep((calls.read(path), calls.grep(rf"\b{re.escape(PurePosixPath(path).stem)}\b")), state=_State("source", (path,)))
 
 
-def _answer(message: str, results: Sequence[Result], state: _State, calls: _Calls) -> Steps:
+def _answer(message: str, question: str, results: Sequence[Result], state: _State, calls: _Calls) -> Steps:
     """Have the model answer from the file; where the question is about tests, from the first test file that mentions it too."""
     file, *tests = state.files
     source, mentions = results[-2:] if state.next == "source" else results[-3:-1]
@@ -214,7 +214,7 @@ def _answer(message: str, results: Sequence[Result], state: _State, calls: _Call
         if found and file not in found:
             return PlanStep((calls.read(found[0]),), state=_State("tests", (file, found[0])))
         parts.append(f"There are no tests of {file}.")
-    words = yield PlanQuestion("\n\n".join([*parts, f"Question: {message}"]), ANSWER, Options(temperature=0, max_tokens=200))
+    words = yield PlanQuestion("\n\n".join([*parts, question]), ANSWER, Options(temperature=0, max_tokens=200))
     return PlanStep(text=words.strip() or parts[0], state=state)
 
 
