@@ -34,8 +34,24 @@ def test_operators_and_conditions_come_first_then_names_and_no_text_is_changed()
 
 
 def test_numbers_are_rare() -> None:
-    assert changed(FUNCTION, "a.py", rare=True) == ["def first(items, stop=2):", "def first(items, stop=0):"]
+    assert changed(FUNCTION, "a.py", rare=True)[:2] == ["def first(items, stop=2):", "def first(items, stop=0):"]
     assert changed("return 0\n", "a.js", rare=True) == ["return 1"]
+
+
+def test_operands_are_exchanged_where_their_order_matters_and_neither_is_a_number() -> None:
+    assert changed("rest = a % b\n", "a.py") == ["rest = b % a"]
+    assert changed("half = len(items) // 2\n", "a.py") == []
+    assert changed("total = a * b\n", "a.py") == []
+    assert changed('name = "ü" + x; rest = y % z\n', "a.py") == ['name = "ü" - x; rest = y % z', 'name = "ü" + x; rest = z % y']
+
+
+def test_one_operand_alone_and_one_more_or_less_are_rare() -> None:
+    expected = ["length = last", "length = first", "length = last - first + 1", "length = last - first - 1"]
+    assert changed("length = last - first\n", "a.py", rare=True) == expected
+
+
+def test_a_condition_of_several_parts_is_negated_as_a_whole() -> None:
+    assert "if not (a == b or c):" in changed("if a == b or c:\n    pass\n", "a.py")
 
 
 def test_one_is_left_out_too() -> None:

@@ -279,6 +279,9 @@ class Session:
             return run_package_tests(self.folder, self.files, path)
         if name == "read_file":
             return read(self.files[path])
+        if name == "delete_file":
+            del self.files[path]
+            return "Deleted."
         self.files[path] = arguments["content"]
         return "Written."
 
@@ -385,7 +388,7 @@ def test_when_it_gives_up_it_names_the_places_and_what_the_tests_said(tmp_path: 
     answer = session.run(knows(wrong, wrong.replace("year, day, month", "1, 2, 3")))
     assert answer["done"] is False
     assert answer["summary"].startswith("Not fixed; all changes were taken back. ")
-    assert f"match_to_datetime in {TOML_RE}: 7 changes tried; the same tests fail" in answer["summary"]
+    assert f"match_to_datetime in {TOML_RE}: 9 changes tried; the same tests fail" in answer["summary"]
     assert session.files == planted
 
 
@@ -458,3 +461,42 @@ def test_an_exception_counts_as_the_symptom_only_if_it_was_reported(tmp_path: Pa
     for symptom, done in (("dates raise ValueError", True), ("dates are printed in the wrong order", False)):
         session = Session(tmp_path, quiet, symptom)
         assert session.run(knows("month * 9", "month", test))["done"] is done
+
+
+COUNT = '''\
+def count_up_to(n):
+    """Return the primes below a number.
+
+    count_up_to(1) => []
+    count_up_to(5) => [2, 3]
+    count_up_to(20) => [2, 3, 5, 7, 11, 13, 17, 19]
+
+    >>> count_up_to(11)
+    [2, 3, 5, 7]
+    """
+    return [i for i in range(2, n) if all(j % i for j in range(2, i))]
+'''
+COUNT_TEST = "from miniprimes import count_up_to\n\n\ndef test_up_to_six():\n    assert count_up_to(6) == [2, 3, 5]\n"
+
+
+def test_where_there_are_few_tests_the_examples_of_the_documentation_are_tests_too(tmp_path: Path) -> None:
+    """A change that only passes the project's test, such as a list that is written out, isn't taken."""
+    session = Session(tmp_path, {"miniprimes.py": COUNT, "test_miniprimes.py": COUNT_TEST})
+    wrong = COUNT.replace("return [i for i in range(2, n) if all(j % i for j in range(2, i))]", "return [2, 3, 5]")
+    answer = session.run(lambda question: f"```python\n{wrong}```" if "Fix it" in question.text else "?")
+    assert answer["done"] is True
+    assert session.files["miniprimes.py"] == COUNT.replace("j % i", "i % j")
+    assert (
+        "def test_count_up_to_3(self):\n        self.assertEqual(count_up_to(20), [2, 3, 5, 7, 11, 13, 17, 19])"
+        not in session.asked[0]
+    )
+    assert "assert count_up_to(6) == [2, 3, 5]" in session.asked[0]
+
+
+def test_examples_that_are_wrong_do_not_keep_what_passes_the_tests_of_the_project(tmp_path: Path) -> None:
+    documented = COUNT.replace("count_up_to(5) => [2, 3]", "count_up_to(5) => [2, 3, 5]")
+    session = Session(tmp_path, {"miniprimes.py": documented, "test_miniprimes.py": COUNT_TEST})
+    right = documented.replace("j % i", "i % j")
+    answer = session.run(lambda question: f"```python\n{right}```" if "Fix it" in question.text else "?")
+    assert answer["done"] is True
+    assert session.files == {"miniprimes.py": right, "test_miniprimes.py": COUNT_TEST}

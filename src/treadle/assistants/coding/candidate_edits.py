@@ -4,6 +4,7 @@ Mutation-based repair: tests decide in seconds which of them is right, where a s
 the function anew. Edits that are likelier to be a bug's fix come first.
 """
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -17,6 +18,7 @@ _TOKENS = (
 _PYTHON = re.compile(rf"(?P<text>{_STRINGS}|#[^\n]*)|{_TOKENS}", re.DOTALL)
 _OTHERS = re.compile(rf"(?P<text>{_STRINGS}|`(?:\\.|[^`\\])*`|//[^\n]*|/\*.*?\*/)|{_TOKENS}", re.DOTALL)
 _CONDITION = re.compile(r"^[ \t]*(?:if|elif) (?P<test>[^\n]+):[ \t]*$", re.MULTILINE)
+_ORDERED = (ast.Sub, ast.Mod, ast.Div, ast.FloorDiv, ast.Pow)  # operators whose operands may be in the wrong order
 _LIKELY, _POSSIBLE, _RARE = range(3)
 
 # what may stand in place of an operator, a keyword or a name, and how likely it is the fix
@@ -78,7 +80,9 @@ def list_candidate_edits(source: str, path: str, most: int, *, rare: bool = Fals
     Among the others are changes of numbers, by which wrong code can be fitted to a few tests, and of loops, which may not end.
     """
     is_python = is_python_path(path)
-    edits = [*_edit_tokens(source, is_python=is_python), *(_negate_conditions(source) if is_python else ())]
+    edits = list(_edit_tokens(source, is_python=is_python))
+    if is_python:
+        edits += [*_negate_conditions(source), *_edit_arithmetic(source)]
     edits.sort(key=lambda edit: edit[:2])
     found: dict[str, None] = {}
     for likelihood, start, end, text in edits:
@@ -107,7 +111,33 @@ def _edit_tokens(source: str, *, is_python: bool) -> Iterator[tuple[int, int, in
 
 
 def _negate_conditions(source: str) -> Iterator[tuple[int, int, int, str]]:
-    """Yield negations of conditions that have no operator which can be changed instead."""
+    """Yield negations of conditions that no change of one operator negates."""
     for line in _CONDITION.finditer(source):
-        if not re.search(r"[=<>]|\b(?:is|in|not|and|or)\b", line["test"]):
+        if re.search(r"\b(?:and|or)\b", line["test"]):
+            yield _POSSIBLE, *line.span("test"), f"not ({line['test']})"
+        elif not re.search(r"[=<>]|\b(?:is|in|not)\b", line["test"]):
             yield _LIKELY, *line.span("test"), f"not {line['test']}"
+
+
+def _edit_arithmetic(source: str) -> Iterator[tuple[int, int, int, str]]:
+    """Yield arithmetic with its operands exchanged, with one of them alone, and a difference that is one more or less."""
+    tree = parse_python(source)
+    starts = [0, *[match.end() for match in re.finditer("\n", source)]]
+    lines = source.split("\n")
+
+    def offset(line: int, column: int) -> int:
+        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())  # columns count bytes
+
+    for node in ast.walk(tree) if tree is not None else ():
+        if not isinstance(node, ast.BinOp):
+            continue
+        (start, end), (_, middle), (right, _) = [
+            (offset(each.lineno, each.col_offset), offset(each.end_lineno or each.lineno, each.end_col_offset or each.col_offset))
+            for each in (node, node.left, node.right)
+        ]
+        if isinstance(node.op, _ORDERED) and not any(isinstance(each, ast.Constant) for each in (node.left, node.right)):
+            yield _POSSIBLE, start, end, source[right:end] + source[middle:right] + source[start:middle]
+        yield _RARE, start, end, source[start:middle]
+        yield _RARE, start, end, source[right:end]
+        if isinstance(node.op, ast.Sub):
+            yield from ((_RARE, end, end, each) for each in (" + 1", " - 1"))

@@ -12,10 +12,12 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle import Options
 from treadle.assistants.coding.candidate_edits import list_candidate_edits
 from treadle.assistants.coding.code import CodeHole, extract_code, fill_hole, find_holes
+from treadle.assistants.coding.docstring_examples import write_example_tests
 from treadle.assistants.coding.fault_localisation import (
     BugReport,
     FaultTarget,
@@ -32,7 +34,7 @@ from treadle.assistants.coding.fault_localisation import (
 )
 from treadle.assistants.coding.project_sources import CodePlace, ProjectSources
 from treadle.assistants.coding.questions import FailingTests, ask_for_code, ask_for_piece
-from treadle.assistants.coding.reproduction import NoReproduction, plan_reproduction
+from treadle.assistants.coding.reproduction import RUNNERS, NoReproduction, plan_reproduction
 from treadle.assistants.coding.transcript import Transcript, TranscriptStep, transcript_of
 from treadle.assistants.coding.verification import is_test_path
 from treadle.models import Request
@@ -46,6 +48,7 @@ _MAX_PIECES = 10
 _MAX_EDITS = (24, 12, 12)  # single edits of the likeliest targets
 _EDIT_SECONDS = 60.0  # that tests of single edits may take in all, by the time that the tests took at first
 _FEWEST_TESTS = 5  # fewer are passed by wrong edits too easily: a negated condition fits three examples
+_MAX_DOCUMENTED = 3  # definitions whose documentation is read for examples
 _TESTS_SECONDS = 0.5  # that a run of tests takes beside the tests
 _BATCH = 6  # single edits that are tried before it is seen whether one passed
 _MASK = "[redacted"
@@ -84,6 +87,8 @@ def plan_debugging(request: Request, project: ProjectSources, report: BugReport)
         if isinstance(found, PlanStep):
             return found
         failing = found
+    else:
+        failing = _tests_with_examples(story, report) or first
     assert failing.tests is not None, "only runs with an outcome are taken"
     if _is_fixed(story, report):
         return _finish(story, project)
@@ -101,6 +106,12 @@ def _reproduce(
     if not isinstance(found, NoReproduction):
         return found
     return _answer(f"{said}, so they don't show the symptom. {found.why} Nothing was changed.", done=False)
+
+
+def _tests_with_examples(story: Transcript, report: BugReport) -> TranscriptStep | None:
+    """Return the first run of the tests together with the examples of the documentation, if these were written and can be run."""
+    step = next((step for _, step in story.tries(report.test_path)), None)
+    return step if step is not None and step.tests is not None and step.tests.state == "failed" else None
 
 
 def _restore_sources(project: ProjectSources, story: Transcript, report: BugReport) -> ProjectSources:
@@ -131,9 +142,27 @@ def _repair(story: Transcript, project: ProjectSources, report: BugReport, faili
             return PlanStep((("read_file", {"path": path}),))
         source = story.source(path)
         targets += [FaultTarget(path, source, source)] if source is not None and len(source) <= MAX_OTHER_FILE else []
-    bodies = tuple(source_of(project, test) for test in failing_tests_of(project, failing))
+    if examples := _write_examples(story, project, report, failing, places):
+        return examples
+    tests = failing_tests_of(project, failing)
+    tests = [test for test in tests if test.path != report.test_path] or tests  # the examples are in the code that is shown
+    failures = tuple([failure for failure in failing.failures if failure.path != report.test_path]) or failing.failures
+    shown = FailingTests(tuple(source_of(project, test) for test in tests), replace(failing, failures=failures))
     attempts = _list_attempts(project, targets, places, failing)
-    return (yield from _try_next(story, project, FailingTests(bodies, failing), attempts))
+    return (yield from _try_next(story, project, shown, attempts, report.test_path))
+
+
+def _write_examples(
+    story: Transcript, project: ProjectSources, report: BugReport, failing: CheckOutcome, places: list[CodePlace]
+) -> PlanStep | None:
+    """Return the step that makes tests of the examples of the documentation, where there are few tests and no test was written."""
+    if failing.passed + failing.failed >= _FEWEST_TESTS or failing.runner not in RUNNERS or story.tries(report.test_path):
+        return None
+    content = write_example_tests(project, places[:_MAX_DOCUMENTED]) if report.test_path else ""
+    if not content:
+        return None
+    write = ("write_file", {"path": report.test_path, "content": content})
+    return PlanStep((write, ("run_tests", {})), "There are few tests, so the examples of the documentation are tests too.")
 
 
 def _list_attempts(
@@ -171,7 +200,9 @@ def _list_edits(targets: list[FaultTarget], most: int, *, rare: bool = False) ->
         yield from (RepairAttempt(target, edits=tuple(edits[at : at + _BATCH])) for at in range(0, len(edits), _BATCH))
 
 
-def _try_next(story: Transcript, project: ProjectSources, failing: FailingTests, attempts: list[RepairAttempt]) -> DebugPlan:
+def _try_next(
+    story: Transcript, project: ProjectSources, failing: FailingTests, attempts: list[RepairAttempt], test_path: str
+) -> DebugPlan:
     """Ask for something that wasn't tried yet, starting after the last attempt; insert it, and run the tests."""
     sources = {attempt.target.path: attempt.target.source for attempt in attempts}
     tries = [(path, *each) for path, source in sources.items() for each in story.tries(path) if each[0] != source]
@@ -196,7 +227,21 @@ def _try_next(story: Transcript, project: ProjectSources, failing: FailingTests,
             piece = f", line {attempt.hole.line}" if attempt.hole else ""
             what = "with one change each" if attempt.edits else "written anew"
             return PlanStep(calls, f"{attempt.target.name} of {attempt.target.path}{piece}, {what}.", index)
+    if not any(step.name == "delete_file" for step in story.steps):  # examples may be wrong: then the project's own tests decide
+        for path, content, tests in tries:
+            if tests is not None and tests.tests is not None and _fails_only_in(tests.tests, test_path):
+                changes = [call for call in _try_calls(story, path, content) if call[0] == "write_file"]
+                return PlanStep(
+                    (*changes, ("delete_file", {"path": test_path}), ("run_tests", {})), "The project's tests pass with it."
+                )
     return _give_up(story, project, failing.outcome, [attempt.target for attempt in attempts])
+
+
+def _fails_only_in(outcome: CheckOutcome, path: str) -> bool:
+    """Return whether the tests of this file fail, and no others."""
+    listed = outcome.failures
+    is_complete = outcome.state == "failed" and not outcome.errors and outcome.failed == len(listed)
+    return is_complete and all(failure.path == path for failure in listed)
 
 
 def _try_calls(story: Transcript, path: str, content: str) -> tuple[tuple[str, dict[str, Any]], ...]:

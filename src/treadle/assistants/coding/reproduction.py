@@ -17,7 +17,7 @@ from treadle.workspace import CheckOutcome
 
 TEST_NAME = "test_reported_symptom.py"
 _HEATS = (0.0, 0.7, 0.9)
-_RUNNERS = ("pytest", "unittest")
+RUNNERS = ("pytest", "unittest")
 
 
 class NoReproduction(Struct, frozen=True):
@@ -48,7 +48,7 @@ def plan_reproduction(
         if step is not None and shows_symptom(step.tests, report.symptom):
             return step
     ranked = rank_places_by_words(project, report.symptom)
-    if not ranked or (first.runner and first.runner not in _RUNNERS):
+    if not ranked or (first.runner and first.runner not in RUNNERS):
         return NoReproduction("A test for it can only be written for Python here: add one that fails because of it.")
     places = ranked[:3]
     target = (widen_target(project, narrow_targets(project, places)[0], places) or narrow_targets(project, places))[0]
