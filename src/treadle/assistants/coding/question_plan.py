@@ -18,7 +18,15 @@ from treadle import Options, Result
 from treadle.assistants.coding.verification import is_test_path
 from treadle.models import Request
 from treadle.plans import PlanQuestion, PlanStep, extract_json, format_plan_question, last_turn, load_plan_state
-from treadle.workspace import CheckFailure, CheckOutcome, FileNames, GrepResult, any_definition_pattern, find_language_patterns
+from treadle.workspace import (
+    CheckFailure,
+    CheckOutcome,
+    FileLines,
+    FileNames,
+    GrepResult,
+    any_definition_pattern,
+    find_language_patterns,
+)
 
 Steps = Generator[PlanQuestion, str, PlanStep]
 PlanCall = tuple[str, dict[str, Any]]
@@ -56,7 +64,7 @@ _GROUPED_TOOLS = frozenset(("search", "navigate", "file", "test"))
 _MAX_LISTED, _MAX_HITS = 500, 300
 _MAX_CHOICE = 6  # files that the model chooses from
 _MAX_OUTLINE, _MAX_SOURCE, _MAX_TESTS = 400, 5_000, 2_500  # characters
-_MAX_FAILURES, _MAX_TERMS = 3, 12
+_MAX_FAILURES, _MAX_TERMS, _MAX_MESSAGE = 3, 12, 200
 _T = TypeVar("_T")
 
 
@@ -118,7 +126,7 @@ def _choose_step(message: str, question: str, results: Sequence[Result], state: 
         case "outlines":
             return (yield from _choose_file(message, results[-len(state.files) :], state.files, calls))
         case "source" | "tests":
-            return (yield from _answer(message, question, results, state, calls))
+            return (yield from _answer_from_source(message, question, results, state, calls))
         case "outcome":
             return _read_failing_test(results[-1], calls)
         case "failing" | "tested":
@@ -183,7 +191,9 @@ def rank_source_files(paths: Sequence[str], found: GrepResult, terms: Sequence[s
 
 def _choose_file(message: str, outlines: Sequence[Result], files: Sequence[str], calls: _Calls) -> Steps:
     """Have the model say which of the outlined files the question is about, and read it."""
-    shown = "\n\n".join([f"{path}\n{_cut(each.content, _MAX_OUTLINE)}" for path, each in zip(files, outlines, strict=True)])
+    shown = "\n\n".join(
+        [f"{path}\n{_select_lines(each.content, _MAX_OUTLINE)}" for path, each in zip(files, outlines, strict=True)]
+    )
     shape = {
         "type": "object",
         "properties": {"file": {"type": "string", "enum": list(files)}},
@@ -201,13 +211,13 @@ def _read_source(path: str, calls: _Calls) -> PlanStep:
     return PlanStep((calls.read(path), calls.grep(rf"\b{re.escape(PurePosixPath(path).stem)}\b")), state=_State("source", (path,)))
 
 
-def _answer(message: str, question: str, results: Sequence[Result], state: _State, calls: _Calls) -> Steps:
+def _answer_from_source(message: str, question: str, results: Sequence[Result], state: _State, calls: _Calls) -> Steps:
     """Have the model answer from the file; where the question is about tests, from the first test file that mentions it too."""
     file, *tests = state.files
     source, mentions = results[-2:] if state.next == "source" else results[-3:-1]
-    parts = [f"{file}:\n{_select_lines(source.content, find_search_terms(message))}"]
+    parts = [f"{file}:\n{_select_lines(source.content, _MAX_SOURCE, find_search_terms(message))}"]
     if tests:
-        parts.append(f"{tests[0]}, with the tests of {file}:\n{_cut(results[-1].content, _MAX_TESTS)}")
+        parts.append(f"{tests[0]}, with the tests of {file}:\n{_select_lines(results[-1].content, _MAX_TESTS)}")
     elif _TESTS.search(message):
         hits = _find_data([mentions], GrepResult, "hits", GrepResult(())).hits
         found = sorted({hit.path for hit in hits if is_test_path(hit.path)})
@@ -238,19 +248,21 @@ def _explain_failures(results: Sequence[Result], state: _State, calls: _Calls) -
     test = results[-2] if state.next == "failing" else results[-3]
     if not files:
         paths = _find_data(results, FileNames, "paths", FileNames(())).paths
-        mentioned = [each for each in rank_source_files(paths, GrepResult(()), ()) if _mentions(test.content, each)]
+        mentioned = [each for each in rank_source_files(paths, GrepResult(()), ()) if _is_mentioned(each, test)]
         if mentioned:
             return PlanStep((calls.read(mentioned[0]),), state=_State("tested", (path, mentioned[0])))
     listed = _format_failures(outcome)
-    parts = [f"{listed}\n\n{path}:\n{_cut(test.content, _MAX_TESTS)}"]
+    parts = [f"{listed}\n\n{path}:\n{_select_lines(test.content, _MAX_TESTS)}"]
     if files:
-        parts.append(f"{files[0]}:\n{_cut(results[-1].content, _MAX_SOURCE)}")
+        parts.append(f"{files[0]}:\n{_select_lines(results[-1].content, _MAX_SOURCE)}")
     words = yield PlanQuestion("\n\n".join(parts), WHY, Options(temperature=0, max_tokens=150))
     return PlanStep(text=f"{listed}\n\n{words.strip()}".strip(), state=state)
 
 
-def _mentions(text: str, path: str) -> bool:
-    return re.search(rf"\b{re.escape(PurePosixPath(path).stem)}\b", text) is not None
+def _is_mentioned(path: str, read: Result) -> bool:
+    """Return whether a file that was read mentions another by its name."""
+    lines = _find_data([read], FileLines, "text", None)
+    return lines is not None and re.search(rf"\b{re.escape(PurePosixPath(path).stem)}\b", lines.text) is not None
 
 
 def _format_failures(outcome: CheckOutcome) -> str:
@@ -264,7 +276,7 @@ def _format_failures(outcome: CheckOutcome) -> str:
 def _format_failure(failure: CheckFailure) -> str:
     place = f" ({failure.path}{f':{failure.line}' if failure.line else ''})" if failure.path else ""
     said = " ".join(failure.message.split())
-    return f"- `{failure.name}`{place}" + (f": {_cut(said, 200)}" if said else "")
+    return f"- `{failure.name}`{place}" + (f": {said[:_MAX_MESSAGE]}" if said else "")
 
 
 def _find_data(results: Sequence[Result], kind: type[_T], field: str, default: Any) -> Any:
@@ -275,8 +287,8 @@ def _find_data(results: Sequence[Result], kind: type[_T], field: str, default: A
     return default
 
 
-def _select_lines(text: str, terms: Sequence[str]) -> str:
-    """Return as many lines of a text as a question has room for: those with most of these terms, rare ones above all."""
+def _select_lines(text: str, most: int, terms: Sequence[str] = ()) -> str:
+    """Return lines of a text, at most so many characters: those with most of the terms, rare ones above all; else the first."""
     lines = text.splitlines(keepends=True)
     found = [[term for term in terms if term in line.casefold()] for line in lines]
     common = Counter(chain.from_iterable(found))
@@ -284,14 +296,9 @@ def _select_lines(text: str, terms: Sequence[str]) -> str:
     start, size, windows = 0, 0, [(0.0, 0, 0)]  # of each: its score, minus its start, its end
     for end, line in enumerate(lines, 1):
         size += len(line)
-        while size > _MAX_SOURCE and start < end - 1:
+        while size > most and start < end - 1:
             size -= len(lines[start])
             start += 1
         windows.append((round(sum(scores[start:end]), 6), -start, end))
     _, start, end = max(windows)
     return "".join(lines[-start:end])
-
-
-def _cut(text: str, most: int) -> str:
-    whole_lines = text[:most].rpartition("\n")[0]
-    return text if len(text) <= most else f"{whole_lines or text[:most]}\n…"

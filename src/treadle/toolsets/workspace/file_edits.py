@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from treadle.core.context import RunContext
+from treadle.core.tool import ToolResult
 from treadle.files.problems import WorkspaceProblem
 from treadle.files.workspace import Workspace
 from treadle.toolsets.workspace.file_contents import decode_file_text
@@ -40,9 +41,9 @@ class _FileEdits(WorkspaceFiles):
         super().__init__(workspace)
         self.found: FileEdit | None = None
 
-    def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "") -> str:
+    def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "") -> ToolResult:
         """Return nothing: reading changes nothing."""
-        return ""
+        return ToolResult("")
 
     def delete(self, run: str, path: str) -> str:
         """Note the content that would be deleted; nothing of a folder or a link."""

@@ -54,12 +54,11 @@ class WorkspaceFiles:
         self._reads = ReadTracker()
         self._lock = threading.Lock()  # an edit reads, checks and writes, and tools run in threads
 
-    def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "start_line={}") -> str:
-        """Return numbered lines, as many as may be shown; `go_on` says how to get the next, whose number replaces its `{}`."""
-        return str(self.read_lines(run, path, start, end, go_on))
+    def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "start_line={}") -> ToolResult:
+        """Return numbered lines, as many as may be shown, with the lines themselves as data.
 
-    def read_lines(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "start_line={}") -> ToolResult:
-        """Like `read`, with the lines themselves as data."""
+        `go_on` says how to get the next, whose number replaces its `{}`.
+        """
         where, data = self._read(run, path)
         text = _decode(where, data)
         lines = split_keeping_ends(text.readable)
@@ -205,9 +204,9 @@ class FilePreviews(WorkspaceFiles):
         self._reads = files._reads
         self._lock = files._lock
 
-    def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "") -> str:
+    def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "") -> ToolResult:
         """Return nothing: reading changes nothing."""
-        return ""
+        return ToolResult("")
 
     def delete(self, run: str, path: str) -> str:
         """Return the content that would be deleted; only the name of a folder, a link, and what isn't shown."""

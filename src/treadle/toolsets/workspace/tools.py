@@ -87,13 +87,13 @@ def _build_grouped(files: WorkspaceFiles, finder: Finder) -> list[Any]:
 
 
 def _add_preview(
-    changes: FunctionTool[..., str, Any], shows: FunctionTool[..., str, Any], files: WorkspaceFiles
-) -> FunctionTool[..., str, Any]:
+    changes: FunctionTool[..., Any, Any], shows: FunctionTool[..., Any, Any], files: WorkspaceFiles
+) -> FunctionTool[..., Any, Any]:
     """Add a preview to a tool: the same function on files that only report what would change. The seal is taken before the diff."""
 
     def preview(ctx: RunContext[Any], **arguments: Any) -> Preview:
         seal = files.seal(arguments["path"])
-        return Preview(shows(ctx, **arguments), seal)
+        return Preview(str(shows(ctx, **arguments)), seal)
 
     return changes.with_preview(partial(to_thread, preview))
 
@@ -112,7 +112,7 @@ class FlatFiles:
         :param start_line: first line, counted from 1
         :param end_line: last line
         """
-        return self._files.read_lines(ctx.run_id, path, start_line, end_line)
+        return self._files.read(ctx.run_id, path, start_line, end_line)
 
     @tool(effect=_FILE["write"], retry="idempotent", sequential=True)
     def write_file(self, ctx: RunContext[Any], path: str, content: str) -> str:
@@ -279,7 +279,7 @@ class GroupedFiles:
         new: str | None = None,
         line: int | None = None,
         replace_all: bool = False,
-    ) -> str:
+    ) -> str | ToolResult:
         """Read, write or delete a file, or replace a text in it. A file must be read before it is changed.
 
         :param action: what to do
@@ -318,7 +318,7 @@ class GroupedFiles:
         line_number: int | None = None,
         new_content: str | None = None,
         content: str | None = None,
-    ) -> str:
+    ) -> str | ToolResult:
         """Read or change lines of a file. Lines are counted from 1. A file must be read before it is changed.
 
         :param action: what to do
