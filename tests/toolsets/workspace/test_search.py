@@ -56,6 +56,14 @@ def test_files_are_listed_without_hidden_and_installed_ones_or_by_a_text_in_them
     assert asyncio.run(search.list_files(most=1)).more
 
 
+@pytest.mark.parametrize("glob", ["*", "**", "**/*"])
+def test_a_glob_for_every_file_finds_no_hidden_ones(search, glob):
+    (folder(search) / ".cache").mkdir()
+    (folder(search) / ".cache" / "c.py").write_text("total\n")
+    assert sorted(asyncio.run(search.find_files(glob)).paths) == ["image.bin", "notes.md", "src/a.py"]
+    assert [hit[0] for hit in hits(grep(search, "total", ".", [glob]))] == ["src/a.py"]
+
+
 @pytest.mark.parametrize("pattern", ["--files", "--pre=touch", "-f/etc/passwd", "--", "-e", "--help"])
 def test_a_pattern_that_looks_like_an_option_is_a_pattern(search, pattern):
     (folder(search) / "odd.txt").write_text(f"x {pattern} y\n")

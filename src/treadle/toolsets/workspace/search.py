@@ -26,6 +26,7 @@ SEARCH_TIMEOUT = 20.0
 MAX_HITS = 1_000
 _CHUNK = 65_536
 _SKIPPED = ("node_modules", "vendor")
+_EVERYTHING = ("*", "**", "**/*")  # with these, ripgrep would search hidden and ignored files too
 _HIT = re.compile(rb"([^\0]+)\0(\d+):[^\n]*\n")
 _LINE = re.compile(rb"(\d+):[^\n]*\n")
 _NAME = re.compile(rb"([^\0]+)\0")
@@ -122,7 +123,8 @@ class Search:
         """Return the options for the files below a folder; dependency folders are left out, unless it is in one."""
         where = self._workspace.real(folder)
         skipped = [f"!**/{name}/**" for name in _SKIPPED if name not in where.split("/")]
-        return [*[f"--glob={glob}" for glob in (*globs, *skipped)], "--", f"./{where}"]
+        chosen = [glob for glob in globs if glob not in _EVERYTHING]
+        return [*[f"--glob={glob}" for glob in (*chosen, *skipped)], "--", f"./{where}"]
 
     def _run(self, *options: str, data: bytes = b"") -> "_SearchProcess":
         if any("\0" in option for option in options):
