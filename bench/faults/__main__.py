@@ -18,6 +18,7 @@ from bench.faults.kills import Kills, killed
 from bench.faults.looks import audited
 from bench.faults.named import Place, Tried, every
 from bench.faults.nurseries import ROOT, Nursery
+from bench.faults.peers import read_version
 from bench.faults.plans import CLASSES
 from bench.faults.postgres import server, started
 from bench.faults.restarts import Storm, weathered
@@ -207,15 +208,9 @@ def _peers(wanted: argparse.Namespace, url: str) -> bool:
             module=f"bench.faults.peers.{module}",
             python=wanted.python,
         )
-        found.append((name.format(_version(package)), what, _killed_once(what)))
+        found.append((name.format(read_version(package)), what, _killed_once(what)))
     print(pages.peers_page(found))
     return all(each.right for name, _, verdicts in found if "Treadle" in name for each in verdicts)
-
-
-def _version(package: str) -> str:
-    """As the peers' environment has it."""
-    lines = (Path(__file__).parent / "requirements.txt").read_text().splitlines()
-    return next(line.partition("==")[2] for line in lines if line.startswith(f"{package}=="))
 
 
 def _killed_once(what: Kills) -> list[Verdict]:

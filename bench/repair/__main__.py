@@ -1,7 +1,8 @@
 """`python -m bench.repair`: planted bugs that `treadle debug` fixes and verifies, beside the same model asked once.
 
 Whether a bug is fixed is decided by the package's own tests with the module as it was left, in a fresh workspace: changed tests
-don't count. Every outcome is written down at once; `--resume` goes on with what is there.
+don't count. Every outcome is written at once to `bench/results/repair.jsonl`, with the commit it was measured on; `--resume`
+continues from there, so that a bench of hours can be measured in several sittings.
 """
 
 import argparse
@@ -12,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from bench.machine import describe
 from bench.repair.tasks import RepairTask, fetch_packages, make_tasks, run_tests, write_workspace
 from treadle.assistants.coding.code import extract_code, splice_code
 from treadle.assistants.coding.job_kinds import find_coding_job_kind
@@ -30,7 +32,7 @@ from treadle.plugins.models import resolve_model
 
 RESULTS = Path(__file__).parents[1] / "results" / "repair.md"
 WINDOW = 8_192
-MAX_SHOWN = 16_000  # characters of a module and of its tests that a model is shown at once
+MAX_SOURCE, MAX_TESTS = 15_000, 5_000  # characters that a model is shown when it is asked once: what fits the window
 ONCE = """\
 A module has a bug, so that its tests fail:
 
@@ -57,13 +59,14 @@ class RepairOutcome(Struct, frozen=True):
     seconds: float = 0.0
     tokens: int = 0
     why: str = ""
+    commit: str = ""
 
 
 async def by_asking(model: Model, task: RepairTask) -> RepairOutcome:
     """Ask the model once."""
     began = time.perf_counter()
     tests = "\n".join((task.root / name).read_text("utf-8") for name in task.tests)
-    text = ONCE.format(source=task.buggy[:MAX_SHOWN], tests=tests[:MAX_SHOWN])
+    text = ONCE.format(source=task.buggy[:MAX_SOURCE], tests=tests[:MAX_TESTS])
     request = Request("", History([person_message(text)]), options=Options(temperature=0, max_tokens=2_048))
     words = "".join([delta.text async for delta in model.reply(request) if isinstance(delta, TextDelta)])
     source = splice_code(task.buggy, extract_code(words), task.module)
@@ -106,13 +109,13 @@ async def measure(
     model: Model, tasks: Iterable[RepairTask], kept: Path, *, ways: Sequence[str] = tuple(WAYS), resume: bool = False
 ) -> list[RepairOutcome]:
     """Try all tasks in all ways whose outcome isn't there yet."""
-    known = _read_known(kept) if resume else []
+    known, commit = _read_known(kept) if resume else [], describe().commit
     there = {(each.task, each.way) for each in known}
     with kept.open("ab" if resume else "wb") as file:
         for task in tasks:
             for way in ways:
                 if (task.name, way) not in there:
-                    outcome = await WAYS[way](model, task)
+                    outcome = structs.replace(await WAYS[way](model, task), commit=commit)
                     known.append(outcome)
                     file.write(msgspec.json.encode(outcome) + b"\n")
                     file.flush()
@@ -123,6 +126,7 @@ async def measure(
 
 def format_page(known: Sequence[RepairOutcome], model: str) -> str:
     """Return the results as Markdown."""
+    commits = ", ".join(dict.fromkeys([each.commit for each in known]))
     debug, once = [each for each in known if each.way == "debug"], [each for each in known if each.way == "once"]
     rows = {
         "tasks": f"{len(once)} | {len(debug)}",
@@ -133,9 +137,8 @@ def format_page(known: Sequence[RepairOutcome], model: str) -> str:
         "seconds a task": f"{_mean([each.seconds for each in once])} | {_mean([each.seconds for each in debug])}",
     }
     table = "\n".join(f"| {name} | {values} |" for name, values in rows.items())
-    return (
-        f"Planted bugs with {model}; `python -m bench.repair` repeats it.\n\n| | once | `treadle debug` |\n|---|--:|--:|\n{table}\n"
-    )
+    head = f"Planted bugs with {model}; `python -m bench.repair` repeats it. Measured at {commits}."
+    return f"{head}\n\n| | once | `treadle debug` |\n|---|--:|--:|\n{table}\n"
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -148,7 +151,7 @@ def main() -> None:
     parser.add_argument("--model", default="llamacpp:qwen2.5-coder-1.5b")
     parser.add_argument("--most", type=int, default=40, help="how many tasks")
     parser.add_argument("--ways", nargs="*", choices=sorted(WAYS), default=list(WAYS))
-    parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "treadle-bench-repair.jsonl")
+    parser.add_argument("--kept", type=Path, default=RESULTS.with_suffix(".jsonl"))
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--list", action="store_true", help="print the tasks, and ask no model")
     wanted = parser.parse_args()

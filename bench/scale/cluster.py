@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from base64 import b64encode
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from msgspec import Struct
 from bench.faults.postgres import Server as PostgresServer
 
 KEY = b64encode(b"k" * 32).decode()
+TREADLE = (sys.executable, "-m", "treadle.cli.main")
 
 
 class ClusterShape(Struct, frozen=True):
@@ -25,6 +27,11 @@ class ClusterShape(Struct, frozen=True):
     workers: int = 6
     at_once: int = 4
     lease: float = 2.0
+
+    def worker_command(self) -> list[str]:
+        """The command of a worker of ours."""
+        options = ["-q", "--at-once", str(self.at_once), "--lease", str(self.lease), "--agents", "bench.scale.program"]
+        return [*TREADLE, "worker", *options]
 
 
 class Member:
@@ -43,9 +50,7 @@ class Member:
         """Start it."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "log").open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "treadle.cli.main", *self._command, env=self._environment, stdout=log, stderr=log
-            )
+            self._process = await asyncio.create_subprocess_exec(*self._command, env=self._environment, stdout=log, stderr=log)
 
     async def keep(self) -> None:
         """Start it again whenever it has ended."""
@@ -69,9 +74,9 @@ class Member:
 
 
 class Cluster:
-    """The processes of a cluster."""
+    """The processes of a cluster. `peer` starts a worker of another engine: its name, `at_once`, `how` and a port follow."""
 
-    def __init__(self, shape: ClusterShape, url: str, folder: Path) -> None:
+    def __init__(self, shape: ClusterShape, url: str, folder: Path, peer: Sequence[str] = (), how: str = "") -> None:
         environment = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]),
@@ -81,12 +86,15 @@ class Cluster:
             "OLLAMA_HOST": "http://127.0.0.1:9",
         }
         self.ports = [_free_port() for _ in range(shape.servers)]
+        self.worker_ports = [_free_port() for _ in range(shape.workers)]  # for those of other engines
         self.servers = [
-            Member(f"server-{number}", ["serve", "--port", str(port), "--no-token"], folder, environment)
+            Member(f"server-{number}", [*TREADLE, "serve", "--port", str(port), "--no-token"], folder, environment)
             for number, port in enumerate(self.ports)
         ]
-        work = ["worker", "-q", "--at-once", str(shape.at_once), "--lease", str(shape.lease), "--agents", "bench.scale.program"]
-        self.workers = [Member(f"worker-{number}", work, folder, environment) for number in range(shape.workers)]
+        self.workers = [
+            Member(name, [*peer, name, str(shape.at_once), how, str(port)] if peer else shape.worker_command(), folder, environment)
+            for name, port in zip([f"worker-{number}" for number in range(shape.workers)], self.worker_ports, strict=True)
+        ]
         self._keeping: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Cluster":
@@ -125,12 +133,12 @@ class Kills(Struct):
 
 
 async def kill_members(cluster: Cluster, database: PostgresServer, kills: int, pause: float, chance: random.Random) -> Kills:
-    """Kill workers, servers and the database at random instants: so many of seven, two and one in ten."""
+    """Kill workers, servers and the database at random instants: so many of seven, two and one in ten; workers for servers."""
     done = Kills()
     while done.total < kills:
         await asyncio.sleep(chance.uniform(0, 2 * pause))
         kind = chance.random()
-        if kind < 0.7:
+        if kind < 0.7 or (kind < 0.9 and not cluster.servers):
             chance.choice(cluster.workers).kill()
             done.workers += 1
         elif kind < 0.9:

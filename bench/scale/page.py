@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bench.machine import describe
 from bench.scale.cluster import ClusterShape
 from bench.scale.growth import GrowthPoint
+from bench.scale.peers import IN_FLIGHT, PeerResult
 from bench.scale.storm import StormResult, percentile
 
 
@@ -47,6 +48,25 @@ def growth_section(points: Sequence[GrowthPoint]) -> str:
     )
     head = "| kept runs | workers | runs per second | database, ms per run | commits per run |\n|---|---|---|---|---|"
     return f"## Growth\n\n{about}\n\n{head}\n{rows}\n"
+
+
+def peers_section(results: Sequence[PeerResult], shape: ClusterShape) -> str:
+    """Other engines through the same kills."""
+    rows = "\n".join(
+        f"| {each.name} | {each.kills.total} | {each.runs:,} | {each.lost} | {each.effects_twice}"
+        f" | {100 * each.effects_twice / each.kills.total:.0f} | {each.effects_missing} | {each.seconds:.0f} |"
+        for each in results
+    )
+    about = (
+        f"{shape.workers} workers with {shape.at_once} runs at once on one PostgreSQL; workers and database are killed at the same"
+        " instants for each engine. Runs of three effects are submitted until the last kill, with up to"
+        f" {IN_FLIGHT} waiting or under way; then all may finish. LangGraph's server doesn't take part: it needs a vendor's key."
+    )
+    head = (
+        "| engine | kills | runs | runs lost | effects twice | per 100 kills | effects missing | seconds |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|"
+    )
+    return f"## Other engines\n\n{about}\n\n{head}\n{rows}\n"
 
 
 def page(sections: Sequence[str], command: str) -> str:

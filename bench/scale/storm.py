@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import quantiles
 from time import monotonic
@@ -76,7 +77,7 @@ async def run_storm(plan: StormPlan, shape: ClusterShape, database: PostgresServ
     run_ids = [f"run-{number}" for number in range(plan.runs)]
     try:
         async with Cluster(shape, database.url, folder) as cluster:
-            await _wait_for_workers(home, shape.workers)
+            await wait_for_workers(home, shape.workers)
             killing = asyncio.create_task(kill_members(cluster, database, plan.kills, plan.pause, chance))
             watching = [
                 asyncio.create_task(watch_runs(cluster, share, random.Random(f"{plan.seed} {number}"), began + plan.seconds))
@@ -87,7 +88,7 @@ async def run_storm(plan: StormPlan, shape: ClusterShape, database: PostgresServ
             await submitting
             cancels = await cancelling
             kills = await killing
-            statuses = await _wait_for_all(home, run_ids, began + plan.seconds)
+            statuses = await wait_for_all(home, run_ids, began + plan.seconds)
             streams: list[Stream] = [stream for task in watching for stream in await task]
             ended = cluster.ended
         verdict = await compare_streams(home, streams)
@@ -115,7 +116,7 @@ def _shares(run_ids: list[str], watchers: int) -> list[list[str]]:
     return [run_ids[number::watchers] for number in range(min(watchers, len(run_ids)))]
 
 
-async def _wait_for_workers(home: Home, count: int) -> None:
+async def wait_for_workers(home: Home, count: int) -> None:
     """Wait until all workers are listed: the tables are made by the first that comes."""
     while True:
         try:
@@ -129,19 +130,19 @@ async def _wait_for_workers(home: Home, count: int) -> None:
 async def _submit_all(home: Home, run_ids: list[str]) -> None:
     """Submit runs, each until it is stored: the same id again is the same run."""
     for number, run_id in enumerate(run_ids):
-        await _until_stored(home, run_id, "make")
-        while number % 50 == 0 and await _count_queued(home) > IN_FLIGHT:  # noqa: ASYNC110 - of other processes
+        await submit_until_stored(home, run_id, "make")
+        while number % 50 == 0 and await count_queued(home) > IN_FLIGHT:  # noqa: ASYNC110 - of other processes
             await asyncio.sleep(0.5)
 
 
-async def _count_queued(home: Home) -> int:
+async def count_queued(home: Home) -> int:
     try:
         return sum(each.ready + each.sent for each in (await read_operation_stats(home.database)).queues.values())
     except TreadleError:
         return IN_FLIGHT + 1
 
 
-async def _until_stored(home: Home, run_id: str, message: str) -> None:
+async def submit_until_stored(home: Home, run_id: str, message: str) -> None:
     while True:
         try:
             await submit_run(home, RunSpec(agent=AGENT, priority=10 if message == "hold" else 0), message, run_id=run_id)
@@ -157,7 +158,7 @@ async def _cancel_some(home: Home, cluster: Cluster, plan: StormPlan, chance: ra
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
         for number in range(plan.cancels):
             run_id = f"hold-{number}"
-            await _until_stored(home, run_id, "hold")
+            await submit_until_stored(home, run_id, "hold")
             await _until_held(home, run_id)
             seconds.append(await _cancel(session, home, cluster, run_id, chance))
     return seconds
@@ -192,7 +193,7 @@ async def _cancel(session: aiohttp.ClientSession, home: Home, cluster: Cluster, 
     return None
 
 
-async def _wait_for_all(home: Home, run_ids: list[str], until: float) -> dict[str, str]:
+async def wait_for_all(home: Home, run_ids: Sequence[str], until: float) -> dict[str, str]:
     """Wait until all runs are over; return the status of each then, or at the time limit."""
     statuses: dict[str, str] = {}
     for run_id in run_ids:
