@@ -132,9 +132,10 @@ class Kills(Struct):
         return self.workers + self.servers + self.databases
 
 
-async def kill_members(cluster: Cluster, database: PostgresServer, kills: int, pause: float, chance: random.Random) -> Kills:
+async def kill_members(
+    cluster: Cluster, database: PostgresServer, kills: int, pause: float, chance: random.Random, done: Kills
+) -> None:
     """Kill workers, servers and the database at random instants: so many of seven, two and one in ten; workers for servers."""
-    done = Kills()
     while done.total < kills:
         await asyncio.sleep(chance.uniform(0, 2 * pause))
         kind = chance.random()
@@ -147,7 +148,6 @@ async def kill_members(cluster: Cluster, database: PostgresServer, kills: int, p
         else:
             await asyncio.to_thread(database.restart, "immediate", chance.uniform(0, 2))
             done.databases += 1
-    return done
 
 
 def _free_port() -> int:

@@ -242,18 +242,18 @@ async def _run(
 ) -> PeerResult:
     (folder / "effects").touch()
     run_ids: list[str] = []
-    began = monotonic()
+    began, done = monotonic(), Kills()
     async with Cluster(shape, database.url, folder, command, peer.how) as cluster:
         queue = _make_queue(peer, database.url, folder, cluster.worker_ports)
         try:
             await queue.wait_until_ready(shape.workers)
-            killing = asyncio.create_task(kill_members(cluster, database, kills, pause, chance))
+            killing = asyncio.create_task(kill_members(cluster, database, kills, pause, chance, done))
             while not killing.done():
                 run_ids.append(f"run-{len(run_ids)}")
                 await queue.submit(run_ids[-1])
                 while len(run_ids) % 10 == 0 and not killing.done() and await queue.count_unfinished() > IN_FLIGHT:  # noqa: ASYNC110
                     await asyncio.sleep(RETRY_SECONDS)
-            done = await killing
+            await killing
             lost = await queue.find_lost(run_ids, monotonic() + AFTER_KILLS)
         finally:
             await queue.close()

@@ -23,6 +23,7 @@ from treadle.workers import RunSpec, submit_run
 
 AGENT = "bench.scale.program:agent"
 IN_FLIGHT = 400  # runs that wait or are under way at any time, so that kills meet many
+AHEAD = 5  # kills that the submission of runs may be ahead of
 CANCEL_SECONDS = 120.0
 
 
@@ -71,23 +72,23 @@ class StormResult(Struct, frozen=True):
 
 async def run_storm(plan: StormPlan, shape: ClusterShape, database: PostgresServer, folder: Path) -> StormResult:
     """Start the cluster, and kill its members until there were enough kills and all runs are over."""
-    began, chance = monotonic(), random.Random(plan.seed)
+    began, chance, kills = monotonic(), random.Random(plan.seed), Kills()
     (folder / "effects").touch()
     home = open_home(folder / "home", database=database.url)
     run_ids = [f"run-{number}" for number in range(plan.runs)]
     try:
         async with Cluster(shape, database.url, folder) as cluster:
             await wait_for_workers(home, shape.workers)
-            killing = asyncio.create_task(kill_members(cluster, database, plan.kills, plan.pause, chance))
+            killing = asyncio.create_task(kill_members(cluster, database, plan.kills, plan.pause, chance, kills))
             watching = [
                 asyncio.create_task(watch_runs(cluster, share, random.Random(f"{plan.seed} {number}"), began + plan.seconds))
                 for number, share in enumerate(_shares(run_ids, plan.watchers))
             ]
-            submitting = asyncio.create_task(_submit_all(home, run_ids))
+            submitting = asyncio.create_task(_submit_all(home, run_ids, plan, kills))
             cancelling = asyncio.create_task(_cancel_some(home, cluster, plan, chance))
             await submitting
             cancels = await cancelling
-            kills = await killing
+            await killing
             statuses = await wait_for_all(home, run_ids, began + plan.seconds)
             streams: list[Stream] = [stream for task in watching for stream in await task]
             ended = cluster.ended
@@ -127,11 +128,13 @@ async def wait_for_workers(home: Home, count: int) -> None:
         await asyncio.sleep(0.5)
 
 
-async def _submit_all(home: Home, run_ids: list[str]) -> None:
-    """Submit runs, each until it is stored: the same id again is the same run."""
+async def _submit_all(home: Home, run_ids: list[str], plan: StormPlan, kills: Kills) -> None:
+    """Submit runs, each until it is stored: the same id again is the same run. They last as long as the kills."""
     for number, run_id in enumerate(run_ids):
         await submit_until_stored(home, run_id, "make")
-        while number % 50 == 0 and await count_queued(home) > IN_FLIGHT:  # noqa: ASYNC110 - of other processes
+        while number % 50 == 0 and (  # noqa: ASYNC110 - of other processes
+            number / plan.runs > (kills.total + AHEAD) / plan.kills or await count_queued(home) > IN_FLIGHT
+        ):
             await asyncio.sleep(0.5)
 
 
