@@ -5,6 +5,7 @@ engines with a queue and workers of their own can take part.
 """
 
 import asyncio
+import logging
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -154,12 +155,21 @@ class DbosQueue(_TableQueue):
             await asyncio.sleep(RETRY_SECONDS)
         from dbos import DBOSClient
 
+        logging.getLogger("dbos").setLevel(logging.CRITICAL)
         self._client = await asyncio.to_thread(DBOSClient, system_database_url=self._url)
 
     async def submit(self, run_id: str) -> None:
-        """Submit a workflow; the client tries again by itself while the database is away."""
+        """Submit a workflow. The client itself tries again after most of the errors of a database that is away."""
+        from sqlalchemy.exc import SQLAlchemyError
+
         options = {"workflow_name": "work", "queue_name": "runs", "workflow_id": run_id, "app_version": "1"}
-        await asyncio.to_thread(self._client.enqueue, options, run_id)
+        while True:
+            try:
+                await asyncio.to_thread(self._client.enqueue, options, run_id)
+            except SQLAlchemyError:
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return
 
     async def close(self) -> None:
         """Close the client."""
