@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bench.machine import describe
 from bench.scale.cluster import ClusterShape
 from bench.scale.growth import GrowthPoint
-from bench.scale.peers import IN_FLIGHT, PeerResult
+from bench.scale.peers import AFTER_KILLS, IN_FLIGHT, PeerResult
 from bench.scale.storm import StormResult, percentile
 
 
@@ -60,10 +60,11 @@ def peers_section(results: Sequence[PeerResult], shape: ClusterShape) -> str:
     about = (
         f"{shape.workers} workers with {shape.at_once} runs at once on one PostgreSQL; workers and database are killed at the same"
         " instants for each engine. Runs of three effects are submitted until the last kill, with up to"
-        f" {IN_FLIGHT} waiting or under way; then all may finish. LangGraph's server doesn't take part: it needs a vendor's key."
+        f" {IN_FLIGHT} waiting or under way; then they have {AFTER_KILLS:.0f} seconds to finish. agno by default gives up a"
+        " run whose worker was killed. LangGraph's server doesn't take part: it needs a vendor's key."
     )
     head = (
-        "| engine | kills | runs | runs lost | effects twice | per 100 kills | effects missing | seconds |\n"
+        "| engine | kills | runs | not finished | effects twice | per 100 kills | effects missing | seconds |\n"
         "|---|--:|--:|--:|--:|--:|--:|--:|"
     )
     return f"## Other engines\n\n{about}\n\n{head}\n{rows}\n"

@@ -26,7 +26,7 @@ from bench.scale.storm import count_queued, submit_until_stored, wait_for_all, w
 from treadle.home import close_home, open_home
 
 IN_FLIGHT = 60
-AFTER_KILLS = 300.0  # seconds that runs may take after the last kill
+AFTER_KILLS = 60.0  # seconds that runs may take after the last kill
 RETRY_SECONDS = 0.5
 
 
