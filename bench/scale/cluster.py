@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from msgspec import Struct
@@ -120,16 +121,21 @@ class Cluster:
 
 
 class Kills(Struct):
-    """How often what was killed."""
+    """How often what was killed, and when there was no database."""
 
     workers: int = 0
     servers: int = 0
     databases: int = 0
+    outages: list[tuple[float, float]] = []
 
     @property
     def total(self) -> int:
         """All of them."""
         return self.workers + self.servers + self.databases
+
+    def outage(self, since: float, until: float) -> float:
+        """How many of the seconds between two times there was no database."""
+        return sum(max(0.0, min(until, end) - max(since, begin)) for begin, end in self.outages)
 
 
 async def kill_members(
@@ -146,7 +152,9 @@ async def kill_members(
             chance.choice(cluster.servers).kill()
             done.servers += 1
         else:
+            began = monotonic()
             await asyncio.to_thread(database.restart, "immediate", chance.uniform(0, 2))
+            done.outages.append((began, monotonic()))
             done.databases += 1
 
 

@@ -39,6 +39,13 @@ class StormPlan(Struct, frozen=True):
     seed: int = 4711
 
 
+class Cancel(Struct, frozen=True):
+    """How long a cancel took, and how many of these seconds there was no database."""
+
+    seconds: float
+    outage: float
+
+
 class StormResult(Struct, frozen=True):
     """What came through."""
 
@@ -51,7 +58,7 @@ class StormResult(Struct, frozen=True):
     effects_twice: tuple[str, ...]
     effects_missing: tuple[str, ...]
     streams: StreamVerdict
-    cancels: tuple[float, ...]
+    cancels: tuple[Cancel, ...]
     cancels_failed: int
     ended: dict[str, int]
 
@@ -107,8 +114,8 @@ async def run_storm(plan: StormPlan, shape: ClusterShape, database: PostgresServ
         effects_twice=tuple([effect for effect, count in made.items() if count > 1]),
         effects_missing=tuple(sorted(wanted - made.keys())),
         streams=verdict,
-        cancels=tuple([seconds for seconds in cancels if seconds is not None]),
-        cancels_failed=sum(seconds is None for seconds in cancels),
+        cancels=tuple([Cancel(times[1] - times[0], kills.outage(*times)) for times in cancels if times is not None]),
+        cancels_failed=cancels.count(None),
         ended=ended,
     )
 
@@ -155,16 +162,16 @@ async def submit_until_stored(home: Home, run_id: str, message: str) -> None:
             return
 
 
-async def _cancel_some(home: Home, cluster: Cluster, plan: StormPlan, chance: random.Random) -> list[float | None]:
-    """Submit runs that wait, and cancel each over HTTP once a worker executes it; return how long it took until it was over."""
-    seconds: list[float | None] = []
+async def _cancel_some(home: Home, cluster: Cluster, plan: StormPlan, chance: random.Random) -> list[tuple[float, float] | None]:
+    """Submit runs that wait, and cancel each over HTTP once a worker executes it; return from when to when that took."""
+    times: list[tuple[float, float] | None] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
         for number in range(plan.cancels):
             run_id = f"hold-{number}"
             await submit_until_stored(home, run_id, "hold")
             await _until_held(home, run_id)
-            seconds.append(await _cancel(session, home, cluster, run_id, chance))
-    return seconds
+            times.append(await _cancel(session, home, cluster, run_id, chance))
+    return times
 
 
 async def _until_held(home: Home, run_id: str) -> None:
@@ -177,8 +184,10 @@ async def _until_held(home: Home, run_id: str) -> None:
         await asyncio.sleep(0.05)
 
 
-async def _cancel(session: aiohttp.ClientSession, home: Home, cluster: Cluster, run_id: str, chance: random.Random) -> float | None:
-    """Return the seconds from the first request that a server took to the end of the run."""
+async def _cancel(
+    session: aiohttp.ClientSession, home: Home, cluster: Cluster, run_id: str, chance: random.Random
+) -> tuple[float, float] | None:
+    """Return the times of the first request that a server took, and of the end of the run."""
     began = monotonic()
     accepted = False
     while monotonic() < began + CANCEL_SECONDS:
@@ -189,7 +198,7 @@ async def _cancel(session: aiohttp.ClientSession, home: Home, cluster: Cluster, 
                     accepted = response.status == 200
                     began = asked if accepted else began
             if (await home.journal.info(run_id)).status == "cancelled":
-                return monotonic() - began
+                return began, monotonic()
         except (aiohttp.ClientError, TimeoutError, OSError, TreadleError):
             pass
         await asyncio.sleep(0.05)
