@@ -285,6 +285,16 @@ class Agent(Generic[DepsT_contra, OutputT]):
         await self._let_go(engine, result)
         return result
 
+    async def warm(
+        self, prompt: str = "Hello.", *, user: str = "", deps: DepsT_contra = None, credentials: Mapping[str, str] | None = None
+    ) -> None:
+        """Have the model read what a new run with a prompt like this one begins with, so that the first answer comes sooner.
+
+        Only the embedded model can; with any other, nothing happens. Nothing is recorded.
+        """
+        engine = Engine(self._current_setup(), Services())
+        await engine.warm(prompt, Caller(user, self._deps_of(deps), credentials or {}))
+
     def run_sync(self, prompt: Prompt, **how: Unpack[RunOptions[DepsT_contra]]) -> RunResult[OutputT]:
         """Call `run` from synchronous code."""
         return _run_in_new_loop(lambda: self.run(prompt, **how))

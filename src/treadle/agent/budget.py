@@ -18,7 +18,7 @@ from treadle.admin.stats import open_stats
 from treadle.core.calls import Opaque
 from treadle.core.errors import AllowanceSpent, ModelError
 from treadle.core.requests import CallDelta, CallDone, Delta, Notice, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits, Usage
-from treadle.core.seams import Model
+from treadle.core.seams import Model, warm_model
 from treadle.home import Home
 from treadle.loop.window import CHARACTERS_PER_TOKEN
 from treadle.models.fallback import FallbackModel
@@ -179,6 +179,10 @@ class BudgetedModel:
             close = getattr(deltas, "aclose", None)
             if close is not None:
                 await close()
+
+    async def warm(self, request: Request) -> None:
+        """Have the model read what requests like this one begin with, which costs nothing."""
+        await warm_model(self._model, request)
 
     async def check(self) -> None:
         """Raise where a budget is used up."""

@@ -139,6 +139,11 @@ class AssistantSession:
             async for event in self._stream_reply(agent.stream(message, watchers=counting, **how)):
                 yield event
 
+    async def warm(self, agent: Agent[Any, Any]) -> None:
+        """Have the model read what a conversation with the assistant begins with, where it can in advance."""
+        questions = self.assistant.questions
+        await agent.warm(*questions[:1], **caller_arguments(await self.caller()))
+
     @asynccontextmanager
     async def observe_turn(
         self, agent: Agent[Any, Any], run_id: str = "", *, resumes: bool = False

@@ -173,7 +173,8 @@ class Traits(Struct, frozen=True):
     For models without native calls: `dialect` is how it writes calls, `thinks` says that its replies begin inside a thought,
     `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
     `reasons` says that it thinks before it answers, and that this counts against the output's limit. `guided` says that a plan
-    decides what it is asked, so that it can't be asked for anything else.
+    decides what it is asked, so that it can't be asked for anything else. `warms` says that it can read in advance what requests
+    begin with (`warm_model`).
 
     `structured_output` says whether its server can be given the schema of the answer (`Request.shape`), so that no tool has to
     stand in for it: always, or only where no tools are on offer.
@@ -191,6 +192,7 @@ class Traits(Struct, frozen=True):
     flat: bool = False
     reasons: bool = False
     guided: bool = False
+    warms: bool = False
     modalities: frozenset[str] | None = None
     structured_output: Structured = "no"
 

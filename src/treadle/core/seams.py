@@ -46,6 +46,13 @@ class Model(Protocol):
         ...
 
 
+async def warm_model(model: Model, request: Request) -> None:
+    """Have a model read in advance what requests like this one begin with, if it can: it then has a method `warm`."""
+    warm = getattr(model, "warm", None) if model.traits.warms else None
+    if warm is not None:
+        await warm(request)
+
+
 class Heard(Struct, frozen=True):
     """What a dialect's parser read from a chunk of text: text for the person, thinking, and complete calls.
 

@@ -42,7 +42,7 @@ from treadle.core.requests import (
     ThinkingDelta,
     Usage,
 )
-from treadle.core.seams import Heard, Parser
+from treadle.core.seams import Heard, Parser, warm_model
 from treadle.dialects.partial_json import read_partial
 from treadle.engine.live import LiveRun
 from treadle.engine.media import adapt_history
@@ -94,6 +94,13 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
                 return
         else:
             return
+
+
+async def warm_model_for(run: LiveRun) -> None:
+    """Have the model read what the run's first request begins with."""
+    if run.prepare is not None:
+        await prepare_tools(run)
+    await warm_model(run.setup.model, _request(run, AskModel()))
 
 
 def _report_changed_prefix(run: LiveRun, listener: "Listener") -> None:

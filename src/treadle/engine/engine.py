@@ -12,6 +12,7 @@ from treadle.core.errors import RunNotFound, RunTaken, SettingsError
 from treadle.core.events import PathStep, RunEnded, RunStarted
 from treadle.core.media import Prompt
 from treadle.core.seams import Toolset
+from treadle.engine.ask import warm_model_for
 from treadle.engine.catalog import Catalog
 from treadle.engine.drive import drive
 from treadle.engine.interrupted_calls import record_expired
@@ -79,6 +80,17 @@ class Engine:
             if continues:
                 self._keep(run)
             return result
+
+    async def warm(self, prompt: str, caller: Caller = ANONYMOUS) -> None:
+        """Have the model read what a new run with a prompt like this one begins with, if it can. Nothing is recorded."""
+        if not self.setup.model.traits.warms:
+            return
+        with self._enter_run(new_run_id(), caller) as run:
+            run.replay((self._opening_entry(run, (), {}, None, ""), Said(text=prompt, at=run.now())))
+            toolset = await self._toolset_for(run)
+            async with toolset:
+                await self._equip(run, toolset)
+                await warm_model_for(run)
 
     async def resume(
         self, run_id: str, *, caller: Caller = ANONYMOUS, parent: LiveRun | None = None, within: str = "", wakes: bool = False
@@ -282,15 +294,19 @@ class Engine:
         self._follow_handoff(run)
         toolset = await self._toolset_for(run)
         async with toolset:
-            run.use_toolset(toolset, self._catalog_of(run.setup, toolset))
-            if run.state.calls:  # asked in another process, from what was offered there
-                await prepare_tools(run)
-            run.instructions = await self._instructions(run)
-            if run.setup.name in run.state.context or hasattr(toolset, "provide_context"):
-                from treadle.engine.agent_context import load_context  # most agents have none
-
-                await load_context(run)
+            await self._equip(run, toolset)
             await drive(run)
+
+    async def _equip(self, run: LiveRun, toolset: Toolset) -> None:
+        """Give a run its tools, instructions and context."""
+        run.use_toolset(toolset, self._catalog_of(run.setup, toolset))
+        if run.state.calls:  # asked in another process, from what was offered there
+            await prepare_tools(run)
+        run.instructions = await self._instructions(run)
+        if run.setup.name in run.state.context or hasattr(toolset, "provide_context"):
+            from treadle.engine.agent_context import load_context  # most agents have none
+
+            await load_context(run)
 
     def _follow_handoff(self, run: LiveRun) -> None:
         """Have the run go on as the agent that it was handed off to."""

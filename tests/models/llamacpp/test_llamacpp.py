@@ -85,6 +85,16 @@ def test_what_it_read_once_is_kept_on_disk_for_the_next_process(tmp_path):
     assert second.cache_read_tokens > 0.8 * first.input_tokens
 
 
+def test_a_model_that_was_warmed_has_read_what_the_first_request_begins_with(tmp_path):
+    async def warmed():
+        local = model()
+        await local.warm(asked("Something else.", LONG))
+        return [delta async for delta in local.reply(asked("Hello.", LONG))]
+
+    usage = asyncio.run(warmed())[-1].usage
+    assert usage.cache_read_tokens > 0.8 * usage.input_tokens
+
+
 def test_what_was_kept_and_is_damaged_is_read_again(tmp_path):
     ask(model(), asked("Hello.", LONG))
     (kept,) = (tmp_path / "models" / "prefixes").glob("*.prefix")

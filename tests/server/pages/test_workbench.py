@@ -47,6 +47,8 @@ def test_an_assistant_is_chosen_asked_and_answers_with_its_calls(serve, visit, s
         await page.evaluate("document.activeElement.blur()")
         await page.click(".assistant label")
         await page.wait_for("document.activeElement.id === 'message'")
+        sent = await page.evaluate("performance.getEntriesByType('resource').map(({name}) => new URL(name).pathname)")
+        assert "/api/assistants/shop/warm" in sent
         await page.click(".chip")
         await page.wait_for(DONE.format(1))
         await page.becomes("document.querySelectorAll('#sidebar [aria-current=page]').length", 0)

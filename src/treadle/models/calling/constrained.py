@@ -28,14 +28,14 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Result, Written
 from treadle.core.messages import History, Message, Text, person_message
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, TextDelta, ToolDecision, ToolSpec, Usage
-from treadle.core.seams import Model
+from treadle.core.seams import Model, warm_model
 from treadle.dialects.constrained_json import CONSTRAINED, constrained_schema
 from treadle.dialects.json_repair import JsonRead, read_object
 from treadle.guard.trust import wrap_untrusted
 from treadle.models.calling.findings_check import asks_for_fact, is_checkable, judge_findings, not_found_notice
 from treadle.models.calling.grounding import ConversationText
 from treadle.models.calling.prompted import PromptedModel
-from treadle.models.calling.tool_fit import ToolFit, judge_tool_fit
+from treadle.models.calling.tool_fit import ToolFit, judge_tool_fit, tool_fit_request
 from treadle.models.calling.turn_results import format_result_lines, last_turn
 
 UNGROUNDED_PENALTY = 3.0  # how much surer a model has to be of a call none of whose values were said
@@ -88,6 +88,12 @@ class ConstrainedModel:
         if request.history[-1].role == "person":
             return self._reply_first(request)
         return self._reply_after_results(request)
+
+    async def warm(self, request: Request) -> None:
+        """Have the model read what it is asked first: whether a tool fits, and for a call or an answer."""
+        if request.tools and self._sure != -inf:
+            await warm_model(self._model, tool_fit_request(request))
+        await self._spoken.warm(request)
 
     async def _reply_first(self, request: Request) -> AsyncIterator[Delta]:
         """Stream calls if a tool fits, else an answer."""

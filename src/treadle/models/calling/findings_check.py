@@ -11,7 +11,7 @@ from collections.abc import Callable
 from treadle.core.requests import Notice, Progress, Usage
 from treadle.core.seams import Model
 from treadle.guard.dates import Day, find_days
-from treadle.models.calling.yes_no import CERTAIN_ODDS, YesNo, ask_yes_no, make_examples
+from treadle.models.calling.yes_no import CERTAIN_ODDS, YesNo, ask_yes_no, make_examples, yes_no_request
 
 MAX_FOUND = 6_000  # characters; whether the answer is there can't be told from a part
 _FACT = re.compile(
@@ -94,7 +94,7 @@ async def judge_findings(model: Model, message: str, found: str, progress: Calla
     """Return how certain a model is that what was found holds the answer to a message. Of another day, it surely doesn't."""
     if _is_of_other_days(message, found):
         return YesNo(-CERTAIN_ODDS, Usage())
-    return await ask_yes_no(model, INSTRUCTIONS, EXAMPLES, _format_case(found, message), progress)
+    return await ask_yes_no(model, yes_no_request(INSTRUCTIONS, EXAMPLES, _format_case(found, message), progress))
 
 
 def not_found_notice(judged: YesNo) -> Notice:

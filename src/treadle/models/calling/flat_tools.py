@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Result, Written
 from treadle.core.messages import Message, Part
 from treadle.core.requests import CallDelta, CallDone, Delta, Request, ToolSpec
-from treadle.core.seams import Model
+from treadle.core.seams import Model, warm_model
 
 ACTION = "action"
 
@@ -39,10 +39,17 @@ class FlatToolsModel:
         self._origins: dict[str, FlatToolOrigin] = {}
         self._names: dict[str, str] = {}  # flat names of the calls that were retold, by their ids
 
+    def _flatten_request(self, request: Request) -> Request:
+        history = request.history.convert("flat", self._flatten_message)
+        return replace(request, tools=self._flatten_tools(request.tools), history=history)
+
+    async def warm(self, request: Request) -> None:
+        """Have the model read what its requests begin with."""
+        await warm_model(self._model, self._flatten_request(request))
+
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply, with the original names of the tools."""
-        history = request.history.convert("flat", self._flatten_message)
-        async for delta in self._model.reply(replace(request, tools=self._flatten_tools(request.tools), history=history)):
+        async for delta in self._model.reply(self._flatten_request(request)):
             match delta:
                 case CallDelta() if delta.name in self._origins:
                     yield CallDelta(delta.id, self._origins[delta.name].tool)

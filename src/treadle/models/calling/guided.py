@@ -28,7 +28,7 @@ from treadle.core.requests import (
     ToolSpec,
     Usage,
 )
-from treadle.core.seams import Model
+from treadle.core.seams import Model, warm_model
 from treadle.models.calling.findings_check import is_checkable, judge_findings, not_found_notice
 
 WIRE = "led"  # whose data the state of a plan is
@@ -114,6 +114,18 @@ class GuidedModel:
             return
         async for delta in self._follow(planned if isinstance(planned, Generator) else await planned, request):
             yield delta
+
+    async def warm(self, request: Request) -> None:
+        """Have the model read what the plan's first question begins with; only load it, where the plan begins with a call."""
+        planned = self._plan(request)
+        if planned is None:
+            assert self._unguided is not None  # a partial plan comes with it
+            await warm_model(self._unguided, request)
+            return
+        plan = planned if isinstance(planned, Generator) else await planned
+        asked = next(plan, None)
+        plan.close()
+        await warm_model(self._model, self._build_request(asked if isinstance(asked, PlanQuestion) else PlanQuestion(""), None))
 
     async def _follow(self, plan: Steps, request: Request) -> AsyncIterator[Delta]:
         """Stream the next move of a plan."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Result
 from treadle.core.messages import Message, Text, text_of
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta
-from treadle.core.seams import Dialect, Heard, Model
+from treadle.core.seams import Dialect, Heard, Model, warm_model
 
 
 class PromptedModel:
@@ -48,6 +48,10 @@ class PromptedModel:
                     yield replace(delta, finish="calls")
                 case _:
                     yield delta
+
+    async def warm(self, request: Request) -> None:
+        """Have the model read the instructions with the tools explained."""
+        await warm_model(self._model, self._to_text_request(request))
 
     def reply_in_words(self, request: Request) -> AsyncIterator[Delta]:
         """Stream an answer as if there were no tools: a small model that reads of them apologizes for those it doesn't have."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from treadle.core.messages import History, Message, text_of
 from treadle.core.requests import Request, ToolSpec
 from treadle.core.seams import Model
-from treadle.models.calling.yes_no import YesNo, ask_yes_no, make_examples
+from treadle.models.calling.yes_no import YesNo, ask_yes_no, make_examples, yes_no_request
 
 _GENERAL_PENALTY = 2.0  # log odds, for questions of general knowledge
 _TALK_PENALTY = 4.0  # for small talk
@@ -39,11 +39,15 @@ class ToolFit(YesNo, frozen=True):
     general: bool = False
 
 
+def tool_fit_request(request: Request, examples: History | None = None) -> Request:
+    """Return the request that asks whether one of the offered tools does what the user asks for last."""
+    case = _format_case(_summarize_tools(request.tools), _format_question(request.history))
+    return yes_no_request(_HEAD, EXAMPLES if examples is None else examples, case, request.progress)
+
+
 async def judge_tool_fit(model: Model, request: Request, examples: History | None = None) -> ToolFit:
     """Return how certain a model is that one of the offered tools does what the user asks for last, after these examples."""
-    examples = EXAMPLES if examples is None else examples
-    case = _format_case(_summarize_tools(request.tools), _format_question(request.history))
-    judged = await ask_yes_no(model, _HEAD, examples, case, request.progress)
+    judged = await ask_yes_no(model, tool_fit_request(request, examples))
     penalty = _find_penalty(request.history)
     return ToolFit(judged.odds - penalty, judged.usage, general=penalty > 0)
 

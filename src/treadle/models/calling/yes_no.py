@@ -34,14 +34,17 @@ def make_examples(cases: Sequence[tuple[str, str]]) -> History:
     return History(message for case, answer in cases for message in (person_message(case), Message("model", (Text(answer),))))
 
 
-async def ask_yes_no(
-    model: Model, instructions: str, examples: History, case: str, progress: Callable[[Progress], None] | None = None
-) -> YesNo:
-    """Ask a model about a case, after these examples."""
+def yes_no_request(instructions: str, examples: History, case: str, progress: Callable[[Progress], None] | None = None) -> Request:
+    """Return the request about a case, after these examples."""
     history = examples.plus(person_message(case))
+    return Request(instructions, history, options=_OPTIONS, fixed=len(examples), progress=progress)
+
+
+async def ask_yes_no(model: Model, request: Request) -> YesNo:
+    """Send a model the request of a question."""
     words: list[str] = []
     ended = ReplyEnded("done")
-    async for delta in model.reply(Request(instructions, history, options=_OPTIONS, fixed=len(examples), progress=progress)):
+    async for delta in model.reply(request):
         match delta:
             case TextDelta():
                 words.append(delta.text)

@@ -51,7 +51,7 @@ class _PromptReader(_BodyReader):
     ended = False
     finished = False
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report | None) -> None:
         super().__init__()
         self._report = report
 
@@ -61,7 +61,7 @@ class _PromptReader(_BodyReader):
                 self.ended = True
                 break
             chunk = _decode_chunk(payload)
-            if chunk.prompt_progress is not None:
+            if chunk.prompt_progress is not None and self._report is not None:
                 self._report(chunk.prompt_progress.to_progress())
             self.ended = self.ended or chunk.stop
         return iter(())
@@ -83,8 +83,11 @@ class ChildClient:
             pass
         return msgspec.json.decode(answer.body)
 
-    async def read_prompt(self, path: str, body: dict[str, Any], report: Report) -> None:
-        """Have a prompt evaluated, and report how far that is. Raises `ModelError` if it is refused."""
+    async def read_prompt(self, path: str, body: dict[str, Any], report: Report | None) -> None:
+        """Have a prompt evaluated, and report how far that is. Raises `ModelError` if it is refused.
+
+        It is streamed in any case: the child notices sooner that nobody waits for it any more.
+        """
         sent = msgspec.json.encode({**body, "stream": True, "return_progress": True})
         async for _ in self._endpoint.reply(path, sent, _PromptReader(report), SseSplitter()):
             pass

@@ -41,7 +41,7 @@ class LlamaCpp:
         self.name = f"llamacpp:{name}"
         self._path = _find_file(name)
         known = traits_of(self._path.name)
-        self.traits: Traits = replace(known, native_calls=False, context=context, holds=True)
+        self.traits: Traits = replace(known, native_calls=False, context=context, holds=True, warms=True)
         kept = models_folder() / "prefixes"
         self._settings = LlamaSettings(str(self._path), context, threads, SLOTS, str(kept))
         self._prefixes = PromptCache(kept, f"{_file_identity(self._path)} {context}", SLOTS)
@@ -62,6 +62,14 @@ class LlamaCpp:
                 if isinstance(delta, ReplyEnded):
                     leave()  # its reader may ask for the next reply before this generator is closed
                 yield delta
+
+    async def warm(self, request: Request) -> None:
+        """Load the model, and have it read the prefix of requests like this one."""
+        child, caller, _ = await self._ready(None)
+        slot, prefix = self._prefixes.choose(caller, request)
+        if prefix:
+            async with child.requests.place(slot, _estimate_tokens(request)):
+                await self._prefixes.load(caller, slot, prefix, None)
 
     async def _ready(self, report: Callable[[Progress], None] | None) -> tuple[RunningChild, ChildClient, OpenAI]:
         """Return the child, started if necessary; again if it died; and what calls it."""

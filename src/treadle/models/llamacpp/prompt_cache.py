@@ -30,29 +30,37 @@ class PromptCache:
         self._identity = identity
         self._slots = slots
         self._address = ""
-        self._held: dict[bytes, int] = {}  # beginnings and the slots they are in, the one used longest ago first
+        self._slot_of: dict[bytes, int] = {}  # beginnings and the slots they are for, the one used longest ago first
+        self._read: set[bytes] = set()  # those that have been evaluated in their slots
 
     def choose(self, caller: ChildClient, request: Request) -> tuple[int, bytes]:
         """Return the slot for a request, and the prefix that is to be loaded there; empty where the slot has it."""
         if self._address != caller.address:
-            self._address, self._held = caller.address, {}
+            self._address, self._slot_of, self._read = caller.address, {}, set()
         beginning = _prompt_prefix(request)
-        slot = self._held.pop(beginning, None)
-        if slot is not None:
-            self._held[beginning] = slot
-            return slot, b""
-        slot = self._held.pop(next(iter(self._held))) if len(self._held) == self._slots else len(self._held)
-        self._held[beginning] = slot
-        return slot, beginning if len(beginning) >= MIN_PREFIX else b""
+        slot = self._slot_of.pop(beginning, None)
+        if slot is None:
+            slot = self._free_slot()
+        self._slot_of[beginning] = slot
+        return slot, b"" if beginning in self._read or len(beginning) < MIN_PREFIX else beginning
+
+    def _free_slot(self) -> int:
+        if len(self._slot_of) < self._slots:
+            return len(self._slot_of)
+        oldest = next(iter(self._slot_of))
+        self._read.discard(oldest)
+        return self._slot_of.pop(oldest)
 
     async def load(self, caller: ChildClient, slot: int, prefix: bytes, report: Report | None) -> None:
         """Have a prefix evaluated in a slot: from disk, or now, and then saved to disk. Does nothing without one."""
-        if not prefix:
+        if not prefix or prefix in self._read:  # by a request that was before this one
             return
         name = sha256(self._identity.encode() + prefix).hexdigest()[:32] + ".prefix"
         with suppress(ModelError, OSError):  # it only saves time: without it, the prompt is read as any other
             if not await self._restore(caller, slot, name):
                 await self._evaluate(caller, slot, prefix, name, report)
+        if self._slot_of.get(prefix) == slot:
+            self._read.add(prefix)
 
     async def _restore(self, caller: ChildClient, slot: int, name: str) -> bool:
         path = self._folder / name
@@ -71,7 +79,7 @@ class PromptCache:
         if not prompt:
             return
         body = {"prompt": prompt, "n_predict": 0, "cache_prompt": True, "id_slot": slot}
-        await (caller.post("/completion", body) if report is None else caller.read_prompt("/completion", body, report))
+        await caller.read_prompt("/completion", body, report)
         fresh = f"{name}.{os.getpid()}"
         await caller.post(f"/slots/{slot}?action=save", {"filename": fresh})
         (self._folder / fresh).replace(self._folder / name)

@@ -47,6 +47,7 @@ from treadle.server.runs.events import PersonSaid, to_plain_data
 from treadle.server.runs.idempotency import check_same_request, digest_request, run_id_of_key, submit_turn
 from treadle.server.runs.journals import find_opened, read_journals, read_run_entries
 from treadle.server.runs.live_turns import LiveTurns, PendingTurn, RunningTurn
+from treadle.server.runs.model_warming import ModelWarmer
 from treadle.server.runs.origin import RunOrigin, is_server_run, load_run_origin
 from treadle.server.runs.recovery import HomeLeaseLock, make_home_lock, wait_for_lock
 from treadle.server.runs.replay import events_from_journal, find_pending_approvals
@@ -108,6 +109,7 @@ class HostedRuns:
         self._models = models
         self._jobs = Jobs(host.home.folder)
         self._lock = make_home_lock(host.home)
+        self._warmer = ModelWarmer()
         self._waker = RunWaker(host.home, self.live.turn_ended, self._wake_run)
         self._settled = asyncio.Event()  # what was left behind is taken up, or it is known why not
         self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -123,6 +125,7 @@ class HostedRuns:
             async with self.live:
                 yield
         finally:
+            await self._warmer.close()
             for task in (taking, waking):
                 task.cancel()
                 with suppress(asyncio.CancelledError):
@@ -177,6 +180,23 @@ class HostedRuns:
         self._waker.notify()
         return sent
 
+    def warm(self, assistant: str, by: Requester) -> None:
+        """Have the default model read what a conversation with an assistant begins with."""
+        self._check_assistant(assistant)
+
+        async def warm() -> None:
+            made = await self._prepare_agent(RunOrigin(assistant), by)
+            try:
+                await made.session.warm(made.agent)
+            finally:
+                await _close_agent(made)
+
+        self._warmer.begin(assistant, warm)
+
+    def _check_assistant(self, name: str) -> None:
+        if name not in self._assistants:
+            raise HTTPException(404, f"There is no assistant {name!r}; GET /api/assistants lists those that are.")
+
     # turns
 
     async def begin(self, asked: TurnRequest, by: Requester, key: str = "") -> RunningTurn | str:
@@ -190,8 +210,7 @@ class HostedRuns:
             raise HTTPException(422, "Leave `run_id` out: `where` and an Idempotency-Key are for a new run.")
         if asked.run_id:
             return await self._continue_run(asked, by)
-        if asked.assistant not in self._assistants:
-            raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
+        self._check_assistant(asked.assistant)
         run_id, digest = run_id_of_key(key), digest_request(asked) if key else ""
         if asked.where == "workers":
             await check_budget(await self._models.get_model(asked.model or ""))
@@ -203,6 +222,7 @@ class HostedRuns:
                 check_same_request(entries, digest)
                 return run_id
             with reserve_slot(by.run_limiter) as place:
+                self._warmer.stop_except(asked.assistant)
                 made, prompt = await self._prepare_agent(begun, by), _prompt_of(asked)
                 return await self._start_message_turn(run_id or new_run_id(), begun, made, (), prompt, place)
 

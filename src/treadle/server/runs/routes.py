@@ -67,6 +67,7 @@ NEXT_OPERATIONS = ("get_api_runs_run_id", "get_api_runs_run_id_events", "post_ap
 TurnEvents = Annotated[Response, Returns(200, "the turn's events, where `Accept` says so", EVENTS, StreamEvent)]
 RunEvents = Annotated[Response, Returns(200, "events, each a line of JSON; the last is a `reply`", EVENTS, StreamEvent)]
 AllRead = Annotated[None, Returns(204, "everything was read, and nothing is under way")]
+ModelWarmed = Annotated[None, Returns(204, "the model reads in the background, if it can")]
 JobRedirect = Annotated[RedirectResponse, Returns(307, "the run is a job's: its assistant takes the answer")]
 
 
@@ -112,6 +113,11 @@ class RunsApi:
         _check_text(body.message, body.instructions)
         way = await self._runs.begin(body, requester_of(request), request.headers.get("idempotency-key", ""))
         return RunStatusView(way, await status_of(self._home, way)) if isinstance(way, str) else self._start_response(request, way)
+
+    @post("/api/assistants/{name}/warm", errors={404: "there is no such assistant"})
+    async def warm(self, request: Request, name: str) -> ModelWarmed:
+        """Have the embedded model read what a conversation with an assistant begins with. With other models, nothing happens."""
+        self._runs.warm(name, requester_of(request))
 
     @get("/api/runs/{run_id}", errors=NOT_FOUND)
     async def get_run(self, request: Request, run_id: str, query: RunQuery) -> RunView:

@@ -46,6 +46,15 @@ async function* withQueue(runId, queued, events) {
 }
 
 /**
+ * Have a model on this machine read what a conversation with an assistant begins with, while the first message is written. Nothing is
+ * shown of it, also if it fails.
+ * @param {string} assistant
+ */
+export function warm(assistant) {
+  ask(`/api/assistants/${encodeURIComponent(assistant)}/warm`, {}).catch(() => {});
+}
+
+/**
  * What a `Chat` needs for that. `more()` gives what is posted with a message besides, at once or later: assistant, model, context.
  * @param {() => object | Promise<object>} more
  * @returns {Required<Pick<ChatOptions, "path" | "events" | "approvals" | "stop" | "resumes" | "rated">>}

@@ -3,7 +3,7 @@
 
 import { Chat } from "./chat.js";
 import { assistantCards } from "./assistant-cards.js";
-import { eventsOf, inOneRun, inRuns, pathOf } from "./durable.js";
+import { eventsOf, inOneRun, inRuns, pathOf, warm } from "./durable.js";
 import { openWithQuestion } from "./pending-question.js";
 import { turnsOf } from "./journal.js";
 import { modelPicker } from "./models.js";
@@ -34,6 +34,7 @@ const talk = new Chat(byId("chat"), {
 function chosen(picked) {
   assistant = picked;
   talk.label(`Ask ${picked.title}…`);
+  warm(picked.name);
   draw();
 }
 

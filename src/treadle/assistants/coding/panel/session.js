@@ -1,7 +1,7 @@
 // A coding session on a page: a conversation in a mode, which is in the address, so that it is there again when the page is.
 
 import { Chat } from "/static/chat.js";
-import { eventsOf, inOneRun, inRuns, pathOf } from "/static/durable.js";
+import { eventsOf, inOneRun, inRuns, pathOf, warm } from "/static/durable.js";
 import { turnsOf } from "/static/journal.js";
 import { ask, byId, element, messageOf } from "/static/treadle.js";
 import { modeChoice } from "./mode.js";
@@ -47,6 +47,7 @@ function complain(error) {
   byId("mode-said").textContent = messageOf(error);
 }
 
+warm("coding");
 if (remembered()) open(remembered()).catch(complain);
 else {
   modes.show("").catch(complain);

@@ -1,7 +1,7 @@
 // The panel of the course assistant: joins the courses, the conversation about them, and the reader.
 
 import { Chat } from "/static/chat.js";
-import { eventsOf, inRuns, pathOf } from "/static/durable.js";
+import { eventsOf, inRuns, pathOf, warm } from "/static/durable.js";
 import { takePendingQuestion } from "/static/pending-question.js";
 import { ask, byId, element, query, question } from "/static/treadle.js";
 import { cite } from "./citations.js";
@@ -122,5 +122,6 @@ async function start() {
 }
 
 byId("anew").addEventListener("click", begin);
+warm("courses");
 courses.load();
 start();

@@ -2,7 +2,7 @@
 
 import { Chat } from "/static/chat.js";
 import { contextChip } from "/static/context-chip.js";
-import { eventsOf, inRuns, pathOf } from "/static/durable.js";
+import { eventsOf, inRuns, pathOf, warm } from "/static/durable.js";
 import { takePendingQuestion } from "/static/pending-question.js";
 import { confirmDialog } from "/static/confirm-dialog.js";
 import { ask, byId, element, messageOf, query, question } from "/static/treadle.js";
@@ -163,6 +163,7 @@ async function back() {
 addEventListener("popstate", back);
 addEventListener("beforeunload", (event) => isEditing() && event.preventDefault());
 const came = question();
+warm("guidance");
 loadQuestions();
 await careful(start);
 const given = takePendingQuestion();

@@ -3,7 +3,7 @@
 
 import { Chat } from "/static/chat.js";
 import { contextChip } from "/static/context-chip.js";
-import { eventsOf, inOneRun, inRuns, pathOf } from "/static/durable.js";
+import { eventsOf, inOneRun, inRuns, pathOf, warm } from "/static/durable.js";
 import { takePendingQuestion } from "/static/pending-question.js";
 import { turnsOf } from "/static/journal.js";
 import { ask, byId, element, query, question } from "/static/treadle.js";
@@ -130,5 +130,6 @@ specPane({ ask: (words) => talk.ask(words), about });
 offerActions(act);
 drawContext();
 byId("anew").addEventListener("click", begin);
+warm("platform");
 loadQuestions();
 start();
