@@ -174,7 +174,7 @@ class Traits(Struct, frozen=True):
     `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
     `reasons` says that it thinks before it answers, and that this counts against the output's limit. `guided` says that a plan
     decides what it is asked, so that it can't be asked for anything else. `warms` says that it can read in advance what requests
-    begin with (`warm_model`).
+    begin with.
 
     `structured_output` says whether its server can be given the schema of the answer (`Request.shape`), so that no tool has to
     stand in for it: always, or only where no tools are on offer.

@@ -46,8 +46,16 @@ class Model(Protocol):
         ...
 
 
+class Warms(Protocol):
+    """A model that can read in advance what requests begin with also implements this, and says so in its traits."""
+
+    async def warm(self, request: Request) -> None:
+        """Read what requests like this one begin with. Raises `ModelError`."""
+        ...
+
+
 async def warm_model(model: Model, request: Request) -> None:
-    """Have a model read in advance what requests like this one begin with, if it can: it then has a method `warm`."""
+    """Have a model read in advance what requests like this one begin with, if it can."""
     warm = getattr(model, "warm", None) if model.traits.warms else None
     if warm is not None:
         await warm(request)
