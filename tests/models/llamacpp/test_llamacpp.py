@@ -19,7 +19,7 @@ from treadle.core.requests import Request, TextDelta
 from treadle.models.calling.constrained import ConstrainedModel
 from treadle.models.llamacpp.child import LlamaSettings, close_children, start_child
 from treadle.models.llamacpp.model import LlamaCpp
-from treadle.models.llamacpp.serve import BATCH
+from treadle.models.llamacpp.serve import choose_batch
 from wire import ask, hear, text_in
 
 SHORT = Options(temperature=0, max_tokens=4)
@@ -146,7 +146,14 @@ def test_a_stop_while_a_prompt_is_read_takes_effect_after_at_most_three_batches(
         return heard[-1].usage
 
     usage = asyncio.run(read_after_stop())
-    assert 0 < usage.cache_read_tokens <= 3 * BATCH < usage.input_tokens
+    assert 0 < usage.cache_read_tokens <= 3 * choose_batch(1, smollm().stat().st_size) < usage.input_tokens
+
+
+@pytest.mark.parametrize(
+    ("threads", "megabytes", "tokens"), [(2, 1_117, 16), (4, 1_117, 32), (16, 1_117, 64), (1, 98, 64), (1, 9_000, 16)]
+)
+def test_a_batch_of_a_prompt_takes_about_half_a_second(threads, megabytes, tokens):
+    assert choose_batch(threads, megabytes * 1_000_000) == tokens
 
 
 def test_a_child_that_dies_is_started_again():

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-BATCH = 64  # tokens of a prompt read at once: progress is reported, and a stop takes effect, after each. Fewer are slower
+LARGEST_BATCH, SMALLEST_BATCH = 64, 16  # tokens of a prompt that are read at once
+_BATCH_WORK = 9e9  # bytes of weights times tokens that a thread computes in nearly half a second, of a core of 2.5 GHz
 _STAT = Path("/proc/stat")
 _SAMPLE_SECONDS = 0.3  # seconds
 _IDLE, _WAITING = 3, 4  # columns of a core's line: nothing to do, and waiting for a disk
@@ -34,9 +35,10 @@ def _start_server(settings: dict[str, Any]) -> Any:
     params.model.path = settings["path"]
     params.n_ctx = settings["context"]
     params.n_parallel = settings["slots"]
-    params.n_batch = BATCH
+    threads = settings["threads"] or choose_thread_count()
+    params.n_batch = choose_batch(threads, Path(settings["path"]).stat().st_size)
     params.kv_unified = True
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"] or choose_thread_count()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.api_keys = [settings["key"]]
     params.slot_save_path = os.path.join(settings["kept"], "")  # noqa: PTH118 - the slash at its end is what matters
     params.cache_ram_mib = 0  # what is worth keeping is kept on disk
@@ -44,6 +46,14 @@ def _start_server(settings: dict[str, Any]) -> Any:
     params.warmup = False
     params.verbosity = 1
     return xllamacpp.Server(params)
+
+
+def choose_batch(threads: int, size: int) -> int:
+    """Return how many tokens of a prompt a model of so many bytes reads at once: about as many as take half a second.
+
+    A stop takes effect when the batch after the current one ends, at the latest. Small ones are slower: each reads all weights.
+    """
+    return max(SMALLEST_BATCH, min(LARGEST_BATCH, round(threads * _BATCH_WORK / size)))
 
 
 def choose_thread_count(seconds: float = _SAMPLE_SECONDS) -> int:
