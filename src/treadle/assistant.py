@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from treadle.agent.session import AssistantSession, SessionReply
     from treadle.agent.shared_resources import SharedResources
     from treadle.agent.talk import ApprovalChoice, AssistantChat, ChatExtension, SlashCommand, exit_code
+    from treadle.core.diff_styles import style_diff
     from treadle.core.errors import ContextNotFound
     from treadle.core.messages import Quote
     from treadle.core.seams import Situation
@@ -79,6 +80,7 @@ _HOMES = {
     "open_private_sqlite": "treadle.stores.write_ahead",
     "purge_sqlite": "treadle.stores.write_ahead",
     "settings_for": "treadle.settings.loader",
+    "style_diff": "treadle.core.diff_styles",
     "wrap_words": "treadle.core.wrapping",
     "write_ahead": "treadle.stores.write_ahead",
 }
@@ -132,6 +134,7 @@ __all__ = [
     "read_piped_text",
     "read_typed_prompt",
     "settings_for",
+    "style_diff",
     "wrap_words",
     "write_ahead",
 ]

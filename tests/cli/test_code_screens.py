@@ -1,5 +1,6 @@
 """`treadle code` on the screen of a real terminal multiplexer: the main flow, a resized and a narrow window, no colour, Ctrl-C."""
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -139,3 +140,31 @@ def test_ctrl_c_at_an_approval(home, folder, windows):
     assert (folder / "shop.py").read_text() == SHOP
     window.keys("C-d")
     assert window.is_over()
+
+
+def test_the_diff_of_an_approval_looks_like_that_of_diff(home, folder, windows):
+    (folder / "shop.py").write_text(f"{SHOP}--n\n")
+    comment = ("replace_text", {"path": "shop.py", "old": "--n", "new": "++n"})
+    windows.append(window := Tmux(home, folder, "code", "-m", script(home, asks(READ), asks(comment), "Done."), "comment it"))
+    window.seen("Run it?")
+    shown = coloured(window.screen(raw=True))
+    assert [shown[line] for line in ("--- shop.py", "+++ shop.py", "---n", "+++n")] == ["1", "1", "31", "32"]
+    window.type("y")
+    window.seen("Done.", last="ask>")
+    window.type("/diff")
+    window.seen("diff --git", last="ask>")
+    shown = coloured(window.screen(raw=True))
+    assert [shown[line] for line in ("--- a/shop.py", "+++ b/shop.py", "---n", "+++n")] == ["1", "1", "31", "32"]
+    window.type("/quit")
+    assert window.is_over()
+
+
+def coloured(screen: str) -> dict[str, str]:
+    """Each line with its weight and colour at its end. tmux tells only what changes."""
+    styles, weight, colour = dict[str, str](), "", ""
+    for line in screen.splitlines():
+        for code in ";".join(re.findall(r"\x1b\[([\d;]*)m", line)).split(";"):
+            weight = {"0": "", "1": code, "2": code}.get(code, weight)
+            colour = {"0": "", "39": ""}.get(code, code if code.startswith("3") else colour)
+        styles[re.sub(r"\x1b\[[\d;]*m", "", line).rstrip()] = weight + colour
+    return styles

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from treadle.assistant import Host, Job, Jobs
+from treadle.assistant import Host, Job, Jobs, style_diff
 from treadle.assistants.coding.checkout import checkpoints_of, patch_of, span_of, undo_changes
 from treadle.assistants.coding.command import NAME
 from treadle.errors import SettingsError
@@ -65,14 +65,8 @@ async def _changes_of(job: Job, checkpoints: Checkpoints) -> list[CheckpointChan
 
 def print_diff(diff: str, write: Callable[[str, str], object]) -> None:
     """Print a diff, with a style for each kind of line."""
-    for line in diff.splitlines():
-        write(line, _line_style(line))
-
-
-def _line_style(line: str) -> str:
-    if line.startswith(("+++", "---", "diff ", "index ")):
-        return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+    for line, style in style_diff(diff):
+        write(line, style)
 
 
 async def undo(args: Namespace, host: Host) -> int:

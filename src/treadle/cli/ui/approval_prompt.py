@@ -16,6 +16,7 @@ from treadle.cli.ui.render import clean_for_terminal, format_count, format_time,
 from treadle.cli.ui.screen import Screen
 from treadle.cli.ui.stdin import discard_typed_input, edit_text, read_typed_line
 from treadle.cli.ui.turn_input import TurnInput
+from treadle.core.diff_styles import style_diff
 from treadle.core.errors import ApprovalError
 from treadle.core.grants import ArgumentPattern, Patterns
 from treadle.core.tool import Tool
@@ -95,9 +96,8 @@ def approve_all(approval: Approval) -> Answer:
 
 
 def print_preview(screen: Screen, text: str, indent: str = "") -> None:
-    """Print what a call would do; added and removed lines of a diff are coloured."""
-    for line in make_visible(text.rstrip("\n")).split("\n"):
-        style = {"+": "green", "-": "red"}.get(line[:1], "")
+    """Print what a call would do; a diff is coloured."""
+    for line, style in style_diff(make_visible(text.rstrip("\n"))):
         screen.tell(f"{indent}{line}", style)
 
 
