@@ -121,6 +121,21 @@ def test_a_narrow_window_that_is_resized(home, folder, windows):
     assert window.is_over()
 
 
+def test_no_word_is_cut_at_the_edge_of_a_window(home, folder, windows):
+    model = script(home, asks(READ), asks(FIX), asks(("git_status", {})), asks(("git_commit", {"message": "Fix"})), "Fixed.")
+    windows.append(window := Tmux(home, folder, "code", "-m", model, columns=64, rows=40))
+    window.seen(last="ask>")
+    window.type("fix it")
+    window.seen("(n WHY tells the model\nwhy), [e]dit:")
+    window.type("s")
+    window.seen("sandboxed commands\nrun without asking.", "c and a allow calls", "[a]lways, [p]attern,\n[n]o")
+    window.type("n")
+    screen = window.seen("Fixed.", last="accept-edits>")
+    assert re.search(r"; run\s[0-9a-f]{16}\]", screen)
+    window.type("/quit")
+    assert window.is_over()
+
+
 def test_without_colour(home, folder, windows):
     model = script(home, asks(READ), asks(FIX), "Fixed.")
     windows.append(window := Tmux(home, folder, "code", "--mode", "accept-edits", "-m", model, NO_COLOR="1"))

@@ -35,8 +35,8 @@ def test_a_model_that_takes_its_time_is_waited_for_visibly_and_nothing_of_that_i
             assert len(line) < columns
             go_on.set()
             assert terminal.end() == 0
-    answer, about = screen(terminal, 80)
-    assert (answer, about[:11]) == ("Hello.", "[1 request,")
+    answer, *about = screen(terminal, columns)
+    assert (answer, about[0][:11]) == ("Hello.", "[1 request,")
 
 
 def test_a_running_tool_is_named_below_the_line_that_says_that_it_may_run(home: Path) -> None:

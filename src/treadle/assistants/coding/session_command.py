@@ -149,7 +149,7 @@ class TerminalView:
 
     def show_mode(self, mode: Mode) -> None:
         """Print the mode."""
-        self._terminal.note(f"Mode {mode}: {MODES[mode].summary}.", "cyan")
+        self._terminal.note(wrap_words(f"Mode {mode}: {MODES[mode].summary}.", self._terminal.width), "cyan")
 
 
 class SessionChat:

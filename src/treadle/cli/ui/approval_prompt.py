@@ -158,7 +158,7 @@ class ApprovalPrompt:
             self._screen.ask(APPROVAL_QUESTION.replace("[y]es, ", f"[y]es, {more}"))
             return
         keys, always = ("c and a allow", "[a]lways, ") if self._stores else ("c allows", "")
-        self._screen.tell(f"{keys} calls with {make_visible(format_patterns(where))}", "dim")
+        self._screen.prose(f"{keys} calls with {make_visible(format_patterns(where))}", "dim")
         self._screen.ask(SCOPE_QUESTION.replace("[a]lways, ", always).replace("[y]es, ", f"[y]es, {more}"))
 
     async def _edit_patterns(self, approval: Approval, where: Patterns) -> Patterns:
@@ -193,7 +193,7 @@ class ApprovalPrompt:
         if approval.preview:
             print_preview(self._screen, approval.preview)
         if approval.reason:
-            self._screen.tell(make_visible(approval.reason), "dim")
+            self._screen.prose(make_visible(approval.reason), "dim")
 
     async def _edit_arguments(self, approval: Approval) -> dict[str, Any] | None:
         """Return edited arguments that fit the tool; None if the person cancelled."""

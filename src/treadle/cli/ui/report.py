@@ -171,7 +171,7 @@ def print_report(
             _print_stopped(screen, result, cut_off, kept=kept)
         case "answered":
             pass
-    screen.note(f"[{format_usage(result.usage, took)}; run {result.run_id}]")
+    screen.note(screen.wrap(f"[{format_usage(result.usage, took)}; run {result.run_id}]"))
 
 
 def _finish_answer(screen: Screen, result: RunResult[Any], words: str) -> None:

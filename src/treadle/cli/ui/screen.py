@@ -89,6 +89,10 @@ class Screen:
         columns = min(self.note_width, actual_columns(self._err.file) or self.note_width)
         return apply_style(self._err, fit_columns(clean_for_terminal(text), columns - 1 - len("^C")), "dim")
 
+    def wrap(self, text: str, room: int = 0) -> str:
+        """Return a note wrapped at words where it goes to a terminal, with room for so many more columns in each line."""
+        return wrap_words(text, self.note_width - room if self._err.is_terminal else None)
+
     def say(self, text: str) -> None:
         """Write a chunk of an answer as it arrives."""
         self._stream(self._out, self._err, text)
@@ -115,13 +119,13 @@ class Screen:
 
     def prose(self, text: str, style: str = "") -> None:
         """Write sentences that a person has to see, wrapped at words; not for a command to copy, which has to stay one line."""
-        self.tell(wrap_words(text, self.note_width if self._err.is_terminal else None), style)
+        self.tell(self.wrap(text), style)
 
     def ask(self, question: str) -> None:
-        """Write a question; the answer is typed on the same line."""
+        """Write a question, wrapped at words; the answer is typed on the same line."""
         self._end_other_line(self._out)
         self._end(self._err)
-        self._write(self._err, apply_style(self._err, clean_for_terminal(question), "bold") + " ")
+        self._write(self._err, apply_style(self._err, clean_for_terminal(self.wrap(question, len(" y"))), "bold") + " ")
 
     def end_line(self) -> None:
         """End the line of the answer, if it is in the middle of one."""
