@@ -6,8 +6,9 @@ from treadle import Agent, tool
 from treadle.cli.ui.event_printer import EventPrinter
 from treadle.cli.ui.report import print_report, result_to_json
 from treadle.cli.ui.screen import Screen
+from treadle.core.calls import Allow, Ask, Call, Result
 from treadle.core.entries import UngroundedValue
-from treadle.core.events import AnswerUngrounded, NoToolFit, RunStarted
+from treadle.core.events import AnswerUngrounded, CallJudged, CallProgressed, CallReturned, NoToolFit, RunStarted
 from treadle.testing import Scripted, calls
 
 
@@ -39,6 +40,27 @@ def test_the_screen_says_why_an_answer_is_asked_for_again():
     printer(RunStarted(run_id="r"))
     printer(AnswerUngrounded(run_id="r", values=(UngroundedValue(0, 2, "17", "number"), UngroundedValue(6, 10, "Rome", "name"))))
     assert face.err.getvalue() == "Asked again: no tool result has «17», «Rome».\n"
+
+
+def test_the_outcome_of_a_call_is_seen_beside_long_arguments(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    face = Face()
+    printer = EventPrinter(face.screen)
+    printer(RunStarted(run_id="r"))
+    call = Call("c", "write", {"path": "notes.md", "content": "x" * 80, "and": "y" * 80})
+    printer(CallJudged(run_id="r", call=call, verdict=Allow("default")))
+    printer(CallJudged(run_id="r", call=call, verdict=Ask()))
+    printer(CallProgressed(run_id="r", call_id="c", text="halfway"))
+    written = "Written: notes.md has 1 line.\nIt was empty\nbefore that."
+    printer(CallReturned(run_id="r", result=Result("c", "write", written), seconds=2))
+    printer(CallReturned(run_id="r", result=Result("c", "write", "No.\nIt is there."), seconds=2))
+    assert face.err.getvalue().splitlines() == [
+        f'→ write(path="notes.md", content="{"x" * 37}…", and=…',
+        f'→ write(path="notes.md", content="{"x" * 30}… needs approval',
+        f'… write(path="notes.md", content="{"x" * 36}…: halfway',
+        '← write(path="notes.md",… 2.0 s: Written: notes.md has 1 line. [2 more lines]',
+        f'← write(path="notes.md", content="{"x" * 21}… 2.0 s: No. It is there.',
+    ]
 
 
 def test_values_that_no_result_has_are_marked_in_what_is_printed():

@@ -9,6 +9,7 @@ from treadle.cli.ui.render import (
     clean_for_terminal,
     display_width,
     fit_columns,
+    fit_lines,
     format_call,
     format_count,
     format_seconds,
@@ -104,7 +105,17 @@ def test_wide_characters_take_two_columns_and_accents_none():
 def test_a_call_is_one_line_with_long_values_cut():
     assert format_call("stock", {"item": "A-113", "count": 2}) == 'stock(item="A-113", count=2)'
     assert len(format_call("write", {"text": "x" * 5000, "more": ["y" * 5000]})) <= 100
+    assert format_call("write", {"text": "x" * 50, "more": ["y" * 50]}) == f'write(text="{"x" * 37}…", more=["{"y" * 36}…])'
     assert format_call("say", {"text": "a\n\u202eb"}) == 'say(text="a\\n\\u202eb")'
+
+
+def test_lines_that_do_not_fit_are_the_first_one_and_how_many_more_there_are():
+    assert fit_lines("one a\n  two\n", 20) == "one a two"
+    assert fit_lines("one a\n\ntwo b\nthree c and d\n", 20) == "one a [2 more lines]"
+    assert fit_lines("a long first line\ntwo", 20) == "a lon… [1 more line]"
+    assert fit_lines("a line without an end", 20) == "a line without an e…"
+    assert fit_lines('{\n  "a": "a long value"\n}', 20) == '{ "a": "a long valu…'
+    assert fit_lines("", 20) == ""
 
 
 def test_columns_are_aligned_and_the_last_one_is_cut():

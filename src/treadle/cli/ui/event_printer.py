@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treadle.cli.ui.render import format_call, format_seconds, to_one_line, to_terminal_json
+from treadle.cli.ui.render import fit_columns, fit_lines, format_call, format_seconds, to_one_line, to_terminal_json
 from treadle.cli.ui.report import result_to_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.calls import Allow, Ask, Deny, Result, Verdict
@@ -27,6 +27,7 @@ from treadle.core.events import (
     TextArrived,
     ThinkingArrived,
 )
+from treadle.core.wrapping import display_width
 
 
 class EventPrinter:
@@ -86,10 +87,10 @@ class EventPrinter:
             case CallStarted():
                 self._on_started(event)
             case CallProgressed():
-                self._note(event.run_id, f"… {self._label_of(event.run_id, event.call_id)}: {event.text}")
+                self._note_call("…", event.run_id, event.call_id, ": ", event.text)
             case CallRetried():
-                label = self._label_of(event.run_id, event.call_id)
-                self._note(event.run_id, f"… {label}: {event.reason} Trying again in {format_seconds(event.wait)}.")
+                again = f"{event.reason} Trying again in {format_seconds(event.wait)}."
+                self._note_call("…", event.run_id, event.call_id, ": ", again)
             case CallReturned():
                 self._on_returned(event)
             case _:
@@ -102,28 +103,37 @@ class EventPrinter:
             self.words = ""
         label = self._labels[event.run_id, event.call.id] = format_call(event.call.name, event.call.arguments)
         mended = f" (mended: {event.mended})" if event.mended else ""
-        self._note(event.run_id, f"→ {label} {format_verdict(event.verdict)}{mended}", _verdict_style(event.verdict))
+        verdict = f"{format_verdict(event.verdict)}{mended}"
+        if isinstance(event.verdict, Allow):  # by which rule is of less interest than the call
+            self._note(event.run_id, f"→ {label} {verdict}")
+        else:
+            self._note_call("→", event.run_id, event.call.id, " ", verdict, _verdict_style(event.verdict))
 
     def _on_started(self, event: CallStarted) -> None:
         """Print a started call only if it differs from the one already printed: it was edited, or was judged in another session."""
         label = format_call(event.call.name, event.call.arguments)
         if label != self._labels.get((event.run_id, event.call.id)):
             self._labels[event.run_id, event.call.id] = label
-            self._note(event.run_id, f"→ {label}")
+            self._note_call("→", event.run_id, event.call.id)
 
     def _on_returned(self, event: CallReturned) -> None:
-        label = self._label_of(event.run_id, event.result.call_id)
         took = "cached" if event.cached else format_seconds(event.seconds)
         style = "red" if event.result.problem else "dim"
-        self._note(event.run_id, f"← {label} {took}: {format_result(event.result)}", style)
+        self._note_call("←", event.run_id, event.result.call_id, f" {took}: ", format_result(event.result), style)
 
-    def _label_of(self, run_id: str, call_id: str) -> str:
-        return self._labels.get((run_id, call_id), call_id)
+    def _note_call(self, mark: str, run_id: str, call_id: str, between: str = "", words: str = "", style: str = "dim") -> None:
+        """Print a line about a call. Where both don't fit, the call may be cut to a third, so that its outcome is seen."""
+        room = self._screen.note_width - len(self._indent(run_id)) - len(f"{mark} {between}")
+        label = self._labels.get((run_id, call_id), call_id)
+        label = fit_columns(label, max(room - display_width(fit_lines(words, room)), room // 3))
+        self._note(run_id, f"{mark} {label}{between}{fit_lines(words, room - display_width(label))}", style)
 
     def _note(self, run_id: str, text: str, style: str = "dim") -> None:
         """Print a line, indented by the nesting depth of its run."""
-        deep = "  " * (run_id.count(".") - self._root.count("."))
-        self._screen.note(indent_line(deep, text, self._screen.note_width), style)
+        self._screen.note(indent_line(self._indent(run_id), text, self._screen.note_width), style)
+
+    def _indent(self, run_id: str) -> str:
+        return "  " * (run_id.count(".") - self._root.count("."))
 
 
 def _format_source(source: ContextSource) -> str:

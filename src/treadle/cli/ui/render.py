@@ -29,6 +29,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile(f"[{HIDDEN}]")
 MIN_COLUMN = 11  # to which a column of a table is truncated: a date
 MIN_LAST = 16  # of the last column, before others are left out
+_ENDS = {'"': '"', "[": "]", "{": "}"}
 _MAX_HELD = 4096  # characters of an unfinished sequence before it is taken for words
 
 
@@ -86,6 +87,16 @@ def to_one_line(text: str, most: int) -> str:
     return fit_columns(words, most)
 
 
+def fit_lines(text: str, most: int) -> str:
+    """Return text on one line; where its lines don't fit, the first of them, and how many more there are."""
+    shown = to_one_line(text, most)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if to_one_line(text, 2 * most) == shown or len(lines) == 1 or len(lines[0].split()) == 1:
+        return shown
+    more = f" [{format_count(len(lines) - 1, 'more line')}]"
+    return to_one_line(lines[0], most - len(more)) + more
+
+
 def fit_columns(text: str, most: int) -> str:
     """Return as much of a line as fits into so many columns."""
     if text.isascii():
@@ -103,8 +114,14 @@ def fit_columns(text: str, most: int) -> str:
 
 def format_call(name: str, arguments: dict[str, Any], most: int = 100) -> str:
     """Format a call on one line: `stock(item="A-113")`, truncated if it is too long."""
-    shown = ", ".join([f"{clean_for_terminal(key)}={fit_columns(to_terminal_json(value), 40)}" for key, value in arguments.items()])
+    shown = ", ".join([f"{clean_for_terminal(key)}={_fit_value(to_terminal_json(value), 40)}" for key, value in arguments.items()])
     return fit_columns(to_one_line(f"{name}({shown})", most * 2), most)
+
+
+def _fit_value(json_text: str, most: int) -> str:
+    """Return as much of a JSON value as fits into so many columns, with the end of a text, a list or an object."""
+    fitting = fit_columns(json_text, most)
+    return fitting if fitting == json_text else fit_columns(json_text, most - 1) + _ENDS.get(json_text[0], "")
 
 
 def format_count(number: int, one: str, many: str = "") -> str:

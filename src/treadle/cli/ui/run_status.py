@@ -27,6 +27,7 @@ from treadle.core.events import (
 )
 
 Clock = Callable[[], float]
+MAX_LABEL = 50  # characters of a call: the time that it takes comes behind it
 MIN_SECONDS = 1.0  # of writing before its speed is known well enough
 
 
@@ -120,7 +121,7 @@ class RunStatus:
     def _on_call(self, event: Event) -> None:
         match event:
             case CallStarted():
-                label = format_call(event.call.name, event.call.arguments)
+                label = format_call(event.call.name, event.call.arguments, MAX_LABEL)
                 self._awaited[event.run_id, event.call.id] = _RunningCall(label, self._clock())
             case CallRetried():
                 if (call := self._awaited.get((event.run_id, event.call_id))) is not None:
