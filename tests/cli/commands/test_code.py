@@ -235,7 +235,7 @@ def test_an_approved_plan_is_carried_out(home, folder, key, mode):
         terminal.until("ask> ")
         terminal.type("/plan fix it\r")
         terminal.until("1. Fix price in shop.py")
-        terminal.until("[s] and accept its edits")
+        assert "[a]lways" not in terminal.until("[s] and accept its edits") + terminal.until("[e]dit:")
         terminal.type(f"{key}\r")
         terminal.until(f"Mode {mode}")
         if key == "y":

@@ -86,7 +86,10 @@ class CodingSession:
         has_tools = commands.sandbox or not host.shared  # what the owner allows themselves they don't allow others
         self.symbols = ProjectSymbols(self.folder, host.home.folder)
         self._coding = _SessionToolset(self._make_coding_tools(host, check), self) if has_tools else None
-        self._own = FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET)
+        self._own = MappedToolset(
+            FunctionToolset([tool(self.update_tasks, effect="read"), self._make_plan_tool()], SESSION_TOOLSET),
+            lambda each: replace(each, grantable=each.name != PROPOSE_PLAN),  # each plan is approved by itself
+        )
         self._unoffered = MappedToolset(
             FunctionToolset([tool(self.agree_check, name=CHECK_CALL, retry="idempotent")], SESSION_TOOLSET),
             lambda each: replace(each, offered=False, grantable=False),  # the answer is remembered for the folder
