@@ -262,7 +262,8 @@ def test_edits_follow_one_another_and_say_what_they_did(flat):
     flat.call("read_file", path="a.txt")
     said = flat.call("edit_lines", path="a.txt", start_line=2, end_line=2, new_content="2\n2b")
     assert said == ("Changed a.txt: lines 2 to 3 are new.\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n+2b\n three\nModified files: a.txt")
-    flat.call("insert_lines", path="a.txt", line_number=5, content="four")
+    said = flat.call("insert_lines", path="a.txt", line_number=5, content="four")
+    assert said.startswith("Changed a.txt: line 5 is new.\n")
     flat.call("delete_lines", path="a.txt", start_line=1, end_line=1)
     assert flat.get("a.txt") == "2\r\n2b\r\nthree\r\nfour\r\n"
     flat.call("write_file", path="a.txt", content="all\nnew\n")

@@ -309,4 +309,5 @@ def _format_summary(where: str, edited: EditedText) -> str:
     note = " The old text matched with other whitespace; the new text was indented alike." if edited.tolerant else ""
     if edited.end < edited.start:
         return f"Changed {printable_name(where)}{times}: lines were taken away before line {edited.start}.{note}"
-    return f"Changed {printable_name(where)}{times}: lines {edited.start} to {edited.end} are new.{note}"
+    new = f"line {edited.start} is" if edited.start == edited.end else f"lines {edited.start} to {edited.end} are"
+    return f"Changed {printable_name(where)}{times}: {new} new.{note}"
