@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from cli.running import TOOLBOX, asks, script, treadle
 from cli.screens import ScreenTerminal
 from wire import WireServer, reply
@@ -80,6 +82,17 @@ def test_an_editor_that_cannot_be_had_is_a_sentence(home):
         terminal.seen("The editor no-such-editor can't be started")
         terminal.type("/quit\r")
         assert terminal.end() == 0
+
+
+@pytest.mark.parametrize(("term", "is_told"), [("xterm", True), ("dumb", False)])
+def test_help_says_what_can_be_typed_during_a_turn_where_that_is_possible(home, term, is_told):
+    with ScreenTerminal(home, "chat", "-m", script(home), TERM=term) as terminal:
+        terminal.seen("> ")
+        terminal.type("/help\r")
+        shown = "\n".join(terminal.seen("Tab completes commands and"))
+        terminal.type("/quit\r")
+        assert terminal.end() == 0
+    assert ("is a message to it, and Esc stops it." in " ".join(shown.split())) == is_told
 
 
 def test_a_path_at_the_beginning_is_a_message(home):

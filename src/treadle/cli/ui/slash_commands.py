@@ -22,7 +22,8 @@ from treadle.plugins.prompts import TypedPrompt
 
 QUIT = ("/quit", "/exit")
 QUIT_HELP = "leave (so do /exit, Ctrl-D, and Ctrl-C at the prompt)"
-KEYS_HELP = 'Alt-Enter, \\ at the end of a line, or """ begins another line; @FILE adds a file; Tab completes both.'
+KEYS_HELP = 'Alt-Enter, \\ at the end of a line, or """ begins another line; @FILE adds a file; Tab completes commands and files.'
+TURN_HELP = "While the model works, what you type is a message to it, and Esc stops it."
 ALIASES = {"/clear": "/new", "/cost": "/usage"}
 EDITORS = ("editor", "nano", "vi")  # where $VISUAL and $EDITOR aren't set
 
@@ -71,7 +72,7 @@ class SlashCommands:
         rows = [(f"{name} {command.takes}".strip(), command.summary) for name, command in self._commands.items()]
         self._screen.tell("\n".join(format_table([*rows, (QUIT[0], QUIT_HELP)], self._screen.note_width)))
         if self._face.is_interactive:
-            self._screen.prose(KEYS_HELP)
+            self._screen.prose(f"{KEYS_HELP} {TURN_HELP}" if self._face.turn_input is not None else KEYS_HELP)
 
     def _list_tools(self, _: str) -> None:
         tools = self._conversation.agent.setup.toolset.tools()
