@@ -246,6 +246,27 @@ def test_an_approved_plan_is_carried_out(home, folder, key, mode):
         terminal.type("/quit\r")
         assert terminal.end() == 0
     assert (folder / "shop.py").read_text() == FIXED
+    (run,) = treadle(home, "runs", "--json").json
+    assert run["title"] == "fix it"
+
+
+def test_a_mode_that_is_chosen_before_the_first_message_is_in_the_instructions(home, folder):
+    with WireServer([reply("One."), reply("Two.")]) as server:
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
+        with Terminal(home, "code", "-m", "openai:m", cwd=folder, **env) as terminal:
+            terminal.until("ask> ")
+            terminal.type("/plan first\r")
+            terminal.until("One.")
+            terminal.until("plan> ")
+            terminal.type("second\r")
+            terminal.until("Two.")
+            terminal.until("plan> ")
+            terminal.type("/quit\r")
+            assert terminal.end() == 0
+        instructions, said = [message["content"] for message in server.requests[0].body["messages"]]
+        assert server.requests[1].body["messages"][0]["content"] == instructions
+    assert "You are in plan mode" in instructions
+    assert said == "first"
 
 
 def test_the_model_is_told_of_a_mode_with_the_next_message(home, folder):

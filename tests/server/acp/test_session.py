@@ -536,7 +536,7 @@ def test_in_plan_mode_nothing_is_changed(folder):
             await desk.say("Fix it.")
             assert desk.editor.asked == []
             assert [call["status"] for call in desk.editor.calls().values()] == ["completed", "failed"]
-            assert "The session is in the mode plan now." in model.requests[0].history[-1].text
+            assert "You are in plan mode" in model.requests[0].instructions
 
     run(work())
     assert (folder / "shop.py").read_text() == SHOP

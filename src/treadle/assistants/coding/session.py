@@ -154,11 +154,15 @@ class CodingSession:
     def take_mode_note(self) -> str:
         """Return what the next message has to tell the model of a mode that was switched since; empty where it knows the mode.
 
-        The instructions stay as they are: a provider's cache of the conversation begins with them.
+        The instructions stay as they are: a provider's cache of the conversation begins with them. Before the first message, they
+        are what says it.
         """
         if self._known_mode == self.state.mode:
             return ""
         self._known_mode = self.state.mode
+        if not (self._run_id or self._goes_on):
+            self._first_instructions = self.state.instructions
+            return ""
         return f"The session is in the mode {self.state.mode} now. {self.state.instructions}"
 
     def accepts(self, name: str) -> bool:
