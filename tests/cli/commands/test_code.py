@@ -250,23 +250,24 @@ def test_an_approved_plan_is_carried_out(home, folder, key, mode):
     assert run["title"] == "fix it"
 
 
-def test_a_mode_that_is_chosen_before_the_first_message_is_in_the_instructions(home, folder):
-    with WireServer([reply("One."), reply("Two.")]) as server:
+def test_the_instructions_of_a_conversation_have_the_mode_that_its_first_message_is_sent_in(home, folder):
+    with WireServer([reply("One."), reply("Two."), reply("Three.")]) as server:
         env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
         with Terminal(home, "code", "-m", "openai:m", cwd=folder, **env) as terminal:
             terminal.until("ask> ")
-            terminal.type("/plan first\r")
-            terminal.until("One.")
-            terminal.until("plan> ")
-            terminal.type("second\r")
-            terminal.until("Two.")
-            terminal.until("plan> ")
+            for line, shown in (("/plan first", "One."), ("/mode ask", "Mode ask"), ("second", "Two."), ("/new", "A new")):
+                terminal.type(f"{line}\r")
+                terminal.until(shown)
+                terminal.until("plan> " if line == "/plan first" else "ask> ")
+            terminal.type("third\r")
+            terminal.until("Three.")
+            terminal.until("ask> ")
             terminal.type("/quit\r")
             assert terminal.end() == 0
-        instructions, said = [message["content"] for message in server.requests[0].body["messages"]]
-        assert server.requests[1].body["messages"][0]["content"] == instructions
-    assert "You are in plan mode" in instructions
-    assert said == "first"
+        instructions = [request.body["messages"][0]["content"] for request in server.requests]
+        said = [request.body["messages"][-1]["content"] for request in server.requests]
+    assert ["You are in plan mode" in each for each in instructions] == [True, True, False]
+    assert ["The session is in the mode ask now." in each for each in said] == [False, True, False]
 
 
 def test_the_model_is_told_of_a_mode_with_the_next_message(home, folder):

@@ -134,6 +134,8 @@ class CodingSession:
         if self._goes_on and load_mode(self._host.home.folder, context.run_id) is None:  # such as in a fork of a session
             for mode in _approved_modes(context):
                 self.state.switch(mode)
+        if not self._goes_on and self._run_id not in ("", context.run_id):  # another conversation, after /new
+            self._first_instructions, self._known_mode = self.state.instructions, self.state.mode
         self.keep_mode(context.run_id)
         project = self._settings.project
         about = format_project_facts(tuple(project.facts), project.instructions)
