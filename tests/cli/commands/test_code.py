@@ -537,6 +537,24 @@ def test_a_continued_session_is_in_its_mode_unless_another_is_named(home, folder
             assert terminal.end() == 0
 
 
+def test_a_session_that_is_resumed_in_another_is_in_its_own_mode(home, folder):
+    for mode in ("plan", "accept-edits"):
+        assert treadle(home, "code", "--mode", mode, "-m", script(home, "Hello."), f"in {mode}", cwd=folder).code == 0
+    runs = {run["title"]: run["run_id"] for run in treadle(home, "runs", "--json").json}
+    with session(home, folder, "Hello.", "Again.") as terminal:
+        terminal.until("ask> ")
+        for mode in ("plan", "accept-edits", "plan"):
+            terminal.type(f"/resume {runs[f'in {mode}']}\r")
+            terminal.until(f"Mode {mode}")
+            terminal.until(f"{mode}> ")
+            if mode == "accept-edits":
+                terminal.type("hello again\r")
+                terminal.until("Hello.")
+                terminal.until("accept-edits> ")
+        terminal.type("/quit\r")
+        assert terminal.end() == 0
+
+
 def test_a_session_whose_plan_was_approved_is_no_longer_in_plan_mode(home, folder):
     with session(home, folder, asks(PLAN), "Planned.", args=("--mode", "plan", "plan it")) as terminal:
         terminal.until("[s] and accept its edits")

@@ -153,6 +153,15 @@ class CodingSession:
             save_mode(home, run_id, self.state.mode)
         self.state.load, self.state.store = partial(load_mode, home, run_id), partial(save_mode, home, run_id)
 
+    def go_on_with(self, run_id: str, mode: Mode) -> None:
+        """Go on with another conversation, in the mode that it was left in. The one before keeps its own."""
+        if run_id == self._run_id:
+            return
+        self.state.store = lambda _: None
+        self.state.switch(mode)
+        self._first_instructions, self._known_mode = self.state.instructions, mode
+        self.keep_mode(run_id)
+
     def take_mode_note(self) -> str:
         """Return what the next message has to tell the model of a mode that was switched since; empty where it knows the mode.
 

@@ -298,6 +298,7 @@ class SessionChat:
             known = await find_session(text, self._host)
             self._terminal.note(f"Continuing run {known.run.run_id}: {known.run.title}")
             self._context, self._outputs = [], []
+            self._coding.go_on_with(known.run.run_id, known.mode)
             await self._talk.go_on(known.run.run_id)
             return
         for known in (await list_sessions(self._host))[:10]:
