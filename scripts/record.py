@@ -1,186 +1,155 @@
-"""Records docs/coding.svg, a session with the coding assistant as an animated picture: `.venv/bin/python scripts/record.py`.
+"""Records docs/coding.svg and docs/code-session.svg, jobs and a session of the coding assistant as animated pictures:
+`.venv/bin/python scripts/record.py`, or with the name of one of them.
 
-The model is a stand-in: a server on loopback whose replies are written in advance, here. All else is real: a shell at a
-pseudo-terminal, the commands typed into it, git, the tests, the sandbox, and the times, of which only idle ones are shortened.
+The model is a stand-in: a server on loopback whose replies are written in advance, here. All else is real: a shell at a terminal,
+the commands typed into it, git, the tests, the sandbox, and the times, of which only waits are shortened.
 """
 
 import os
-import pty
-import re
-import select
 import sys
-import termios
-from collections.abc import Iterator
-from html import escape
-from itertools import groupby
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from subprocess import Popen
 from tempfile import TemporaryDirectory
-from time import monotonic, sleep
+from threading import Event
 from typing import Any, NamedTuple
 
+from terminal_picture import drawn
+from terminal_window import Window
+
 ROOT = Path(__file__).parents[1]
-PICTURE = ROOT / "docs" / "coding.svg"
 sys.path.insert(0, str(ROOT / "tests"))  # where the stand-in and the project with a bug are
 
 from assistants.coding.stage import project  # noqa: E402 - the line above finds it
-from wire import Reply, WireServer, call, pause, reply  # noqa: E402 - the same
+from wire import Reply, WireServer, call, gate, pause, reply, say  # noqa: E402 - the same
 from wire.script import Used  # noqa: E402 - the same
 
-COMMANDS = ('treadle debug "prices are off by one"', "treadle diff", "treadle jobs", "treadle undo --all")
-PROMPT = "$ "
-COLUMNS, ROWS = 100, 50
-KEY, READING = 0.04, 1.5  # seconds between two keys, and before the first of a command
-LONGEST, PATIENCE = 1.5, 120  # seconds: what is left of an idle time, and when it is too long
+PROMPT = "$"
+READING, LOOKING = 1.5, 3.0  # seconds before a command, and for what has to be read
 
 
-def asks(read: int, wrote: int, **calls: dict[str, Any]) -> Reply:
+def asks(read: int, wrote: int, *calls: tuple[str, Mapping[str, Any]], first: Sequence[Any] = (pause(0.8),)) -> Reply:
     """A reply of the stand-in that calls tools, with the tokens that it says it took."""
-    return reply(pause(0.8), *[call(name, arguments) for name, arguments in calls.items()], used=Used(read, wrote))
+    return reply(*first, *[call(name, arguments) for name, arguments in calls], used=Used(read, wrote))
 
 
-REPLIES = (
-    asks(2_140, 46, search={"action": "grep", "pattern": "def price"}, file={"action": "read", "path": "shop.py"}),
-    asks(2_390, 38, file={"action": "replace", "path": "shop.py", "old": "3 + 1", "new": "3"}),
-    asks(2_470, 12, test={}),
-    asks(2_560, 44, give_answer={"summary": "Mend the price. It added 1 to every total, whatever the count.", "done": True}),
+def answers(read: int, wrote: int, text: str) -> Reply:
+    """A reply of the stand-in in words, which come one after the other."""
+    return reply(pause(0.8), *[part for word in text.split(" ") for part in (say(f"{word} "), pause(0.03))], used=Used(read, wrote))
+
+
+COMMANDS = ('treadle debug "prices are off by one"', "treadle diff", "treadle jobs", "treadle undo --all")
+REPAIR = (
+    asks(2_140, 46, ("search", {"action": "grep", "pattern": "def price"}), ("file", {"action": "read", "path": "shop.py"})),
+    asks(2_390, 38, ("file", {"action": "replace", "path": "shop.py", "old": "3 + 1", "new": "3"})),
+    asks(2_470, 12, ("test", {})),
+    asks(2_560, 44, ("give_answer", {"summary": "Mend the price. It added 1 to every total, whatever the count.", "done": True})),
 )
 
-PIECES = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\r|\n|[^\x00-\x1f]")
-STYLES = {"1": "bold", "2": "dim", "31": "red", "32": "green", "33": "yellow", "34": "blue", "35": "magenta", "36": "cyan"}
+
+def work_in_jobs(window: Window) -> None:
+    """What is typed into a shell."""
+    for command in COMMANDS:
+        window.until(PROMPT)
+        window.wait(READING)
+        window.enter(command)
+    window.until(PROMPT)
 
 
-class Cell(NamedTuple):
-    """A character on the screen: in which colours, and when it came."""
-
-    text: str
-    style: str
-    at: float
-
-
-class Screen:
-    """What a terminal shows, of the few sequences that are printed here; others are left out. `home` is shown as `~`."""
-
-    def __init__(self, terminal: int, home: Path) -> None:
-        self.rows: list[list[Cell]] = [[]]
-        self.clock = 0.0
-        self._terminal, self._home = terminal, str(home)
-        self._column, self._style = 0, ""
-
-    def until(self, words: str) -> None:
-        """Show what comes, until the last row is these words. A long time in which nothing comes is taken for a shorter one."""
-        while "".join([cell.text for cell in self.rows[-1]]) != words:
-            began = monotonic()
-            if not select.select([self._terminal], [], [], PATIENCE)[0]:
-                raise TimeoutError(f"{words!r} never came")
-            self.clock += min(monotonic() - began, LONGEST)
-            for piece in PIECES.finditer(os.read(self._terminal, 65536).decode().replace(self._home, "~")):
-                self._obey(piece.group(), piece.group(2), (piece.group(1) or "").split(";"))
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass, as a person does who reads or types."""
-        sleep(seconds)
-        self.clock += seconds
-
-    def _obey(self, piece: str, order: str | None, codes: list[str]) -> None:
-        if piece == "\n":
-            self.rows.append([])
-        elif piece == "\r":
-            self._column = 0
-        elif order == "K":
-            del self.rows[-1][self._column :]
-        elif order == "m":
-            for code in codes:
-                self._style = f"{self._style} {STYLES[code]}".strip() if code in STYLES else ""
-        elif order is None:
-            self._put(piece)
-
-    def _put(self, character: str) -> None:
-        if self._column == COLUMNS:
-            self.rows.append([])
-            self._column = 0
-        self.rows[-1][self._column : self._column + 1] = [Cell(character, self._style, round(self.clock, 2))]
-        self._column += 1
+STEERED = Event()  # when the person has said something during the turn
+TEST = "\n\ndef test_a_large_order():\n    assert price(1_000) == 3_000\n"
+ANSWER = "The price added 1 to every total, whatever the count. That is gone, a large order has a test, and all 3 tests pass."
+NAMED = "PRICE = 3\n\n\ndef price(count):\n    return count * PRICE"
+SESSION = (
+    asks(
+        2_410,
+        58,
+        ("grep", {"pattern": "price"}),
+        ("read_file", {"path": "test_shop.py"}),
+        ("read_file", {"path": "shop.py"}),
+        first=(pause(0.8), say("I'll see what the tests expect of it.")),
+    ),
+    asks(2_730, 34, ("replace_text", {"path": "shop.py", "old": "3 + 1", "new": "3"})),
+    asks(2_840, 11, ("run_tests", {}), first=(gate(STEERED), pause(0.8))),
+    asks(2_910, 52, ("insert_lines", {"path": "test_shop.py", "line_number": 10, "content": TEST})),
+    asks(3_050, 11, ("run_tests", {})),
+    answers(3_120, 38, ANSWER),
+    asks(3_260, 63, ("replace_text", {"path": "shop.py", "old": "def price(count):\n    return count * 3", "new": NAMED})),
+    asks(3_390, 11, ("run_tests", {})),
+    answers(3_450, 15, "The 3 is called `PRICE` now, and the tests still pass."),
+)
 
 
-def recorded(folder: Path, home: Path, url: str) -> Screen:
-    """The screen after all commands were typed into a shell in the folder."""
-    environment = {
-        "HOME": str(home),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "TERM": "xterm-256color",
-        "PS1": f"\n\x1b[1;32m{PROMPT.strip()}\x1b[0m ",
-        "TREADLE_MODEL": "openai:gpt-4o-mini",  # a name whose price is known
-        "OPENAI_BASE_URL": f"{url}/v1",
-    }
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
-    begin = ["sh", "-c", 'exec sh -i <"$0" >"$0" 2>&1', os.ttyname(theirs)]  # opened by a session's leader, it is its terminal
-    screen = Screen(ours, home)
-    with Popen(begin, cwd=folder, env=environment, start_new_session=True) as shell:  # noqa: S603 - nothing of it is anyone's input
-        try:
-            for command in COMMANDS:
-                screen.until(PROMPT)
-                screen.wait(READING)
-                for index, key in enumerate(command, 1):
-                    os.write(ours, key.encode())
-                    screen.until(PROMPT + command[:index])
-                    screen.wait(KEY)
-                os.write(ours, b"\n")
-            screen.until(PROMPT)
-        finally:
-            shell.kill()
-    return screen
+def work_in_a_session(window: Window) -> None:
+    """What is typed into a session."""
+    window.until(PROMPT)
+    window.wait(READING)
+    window.enter("treadle code")
+    window.until("ask>")
+    window.wait(READING)
+    window.write("The price in @sho")
+    window.press("Tab", "Tab")
+    window.enter(" is one too high. Correct it")
+    window.until("[e]dit:")
+    window.wait(LOOKING)
+    window.hold()
+    window.enter("y")
+    window.until("gpt-4o-mini")
+    window.enter("Add a test of a large order, too")
+    STEERED.set()
+    window.until("[e]dit:")
+    window.wait(LOOKING)
+    window.enter("y")
+    window.until("ask>")
+    window.wait(LOOKING)
+    window.press("BTab", "Shift-Tab")
+    window.wait(READING)
+    window.enter("Give the 3 a name")
+    for command in ("/diff", "/undo", "/cost", "/quit"):
+        window.until("accept-edits>")
+        window.wait(READING if command == "/diff" else LOOKING)
+        window.enter(command)
+    window.until(PROMPT)
+    window.wait(LOOKING)
 
 
-WIDE, HIGH, MARGIN, TOP = 7.8, 19, 22, 62  # pixels: a character, a row, what is around them, where the first row stands
-PAGE = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">
-<title>{title}</title>
-<style>
-text {{ font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d8dee9; white-space: pre }}
-tspan, .cursor {{ animation: come 1ms step-end backwards }}
-@keyframes come {{ from {{ visibility: hidden }} }}
-@media (prefers-reduced-motion: reduce) {{ tspan, .cursor {{ animation: none }} }}
-.bold {{ font-weight: bold }} .dim {{ fill: #8b95a7 }} .red {{ fill: #ff7b72 }} .green {{ fill: #7ee787 }}
-.yellow {{ fill: #e3b341 }} .blue {{ fill: #79c0ff }} .magenta {{ fill: #d2a8ff }} .cyan {{ fill: #76d9e6 }}
-</style>
-<rect x=".5" y=".5" width="{inner}" height="{tall}" rx="9" fill="#12161e" stroke="#394150"/>
-<g fill="#394150"><circle cx="23" cy="20" r="5.5"/><circle cx="42" cy="20" r="5.5"/><circle cx="61" cy="20" r="5.5"/></g>
-<text x="{middle}" y="24.5" text-anchor="middle" class="dim">~/shop</text>
-<g xml:space="preserve">
-{rows}
-</g>
-</svg>
-"""
+class Picture(NamedTuple):
+    """A recording: what is typed, what the stand-in replies, and the terminal's size."""
+
+    title: str
+    work: Callable[[Window], None]
+    replies: Sequence[Reply]
+    columns: int
+    rows: int
 
 
-def drawn(screen: Screen) -> str:
-    """The picture: each row a line of text, and each piece of it there from the time that it came."""
-    rows = screen.rows[next(index for index, row in enumerate(screen.rows) if row) :]
-    width, height = round(COLUMNS * WIDE + 2 * MARGIN), TOP + len(rows) * HIGH
-    lines = [f'<text x="{MARGIN}" y="{TOP + index * HIGH}">{"".join(_spans(row))}</text>' for index, row in enumerate(rows) if row]
-    cursor = f'x="{MARGIN + len(rows[-1]) * WIDE:.1f}" y="{TOP + (len(rows) - 1) * HIGH - 12}" width="8" height="16"'
-    lines.append(f'<rect class="cursor" {cursor} fill="#8b95a7" style="animation-delay:{screen.clock:.2f}s"/>')
-    title = "A session in a terminal: " + ", ".join(COMMANDS)
-    return PAGE.format(
-        width=width, height=height, inner=width - 1, tall=height - 1, middle=width // 2, title=escape(title), rows="\n".join(lines)
-    )
+PICTURES = {
+    "coding": Picture("A session in a terminal: " + ", ".join(COMMANDS), work_in_jobs, REPAIR, 100, 50),
+    "code-session": Picture("A session of treadle code in a terminal", work_in_a_session, SESSION, 96, 30),
+}
 
 
-def _spans(row: list[Cell]) -> Iterator[str]:
-    for (style, at), cells in groupby(row, lambda cell: (cell.style, cell.at)):
-        words = escape("".join([cell.text for cell in cells]), quote=False)
-        colours = f'class="{style}" ' if style else ""
-        yield f'<tspan {colours}style="animation-delay:{at:g}s">{words}</tspan>'
-
-
-def main() -> None:
-    """Record it anew."""
-    with TemporaryDirectory() as place, WireServer(REPLIES) as server:
+def record(name: str, picture: Picture) -> None:
+    """Record one of them anew."""
+    with TemporaryDirectory() as place, WireServer(picture.replies) as server:
         home = Path(place)
-        PICTURE.write_text(drawn(recorded(project(home), home, server.url)))
+        environment = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "src"),
+            "PS1": f"\n\x1b[1;32m{PROMPT}\x1b[0m ",
+            "TREADLE_MODEL": "openai:gpt-4o-mini",  # a name whose price is known
+            "OPENAI_BASE_URL": f"{server.url}/v1",
+        }
+        with Window(project(home), home, environment, picture.columns, picture.rows) as window:
+            picture.work(window)
+        film = window.film()
+    (ROOT / "docs" / f"{name}.svg").write_text(drawn(film, title=picture.title, place="~/shop", columns=picture.columns))
+
+
+def main(*names: str) -> None:
+    """Record them anew, or those that are named."""
+    for name in names or PICTURES:
+        record(name, PICTURES[name])
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
