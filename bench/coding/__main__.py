@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench import quality
-from bench.coding.dataset import LONGEST, LONGEST_HELD_OUT, debug, held_out, once
+from bench.coding.dataset import LONGEST, LONGEST_LONGER, debug, held_out, longer, once
 from treadle.evals import EvalReport
 from treadle.jobs.store import Jobs
 
 ONCE, DEBUG = "asked once", "by `treadle debug`"
-HELD_OUT = f"by `treadle debug`, held out: modules of {LONGEST + 1} to {LONGEST_HELD_OUT} characters"
+LONGER = f"by `treadle debug`: modules of {LONGEST + 1} to {LONGEST_LONGER} characters"
+HELD_OUT = f"by `treadle debug`, held out: modules of at most {LONGEST_LONGER} characters"
 
 # The environment of the projects that tests work on: pytest starts ten times as fast there as with our own plugins.
 PROJECTS = Path(__file__).parents[2] / ".venv-projects"
@@ -45,6 +46,6 @@ if __name__ == "__main__":
     quality.main(
         "coding",
         f"HumanEvalFix (Python), modules of at most {LONGEST} characters in a seeded order; hidden tests decide",
-        {DEBUG: debug(), HELD_OUT: held_out(), ONCE: once()},
+        {DEBUG: debug(), LONGER: longer(), HELD_OUT: held_out(), ONCE: once()},
         compare,
     )

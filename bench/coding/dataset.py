@@ -1,4 +1,4 @@
-"""The bugs of HumanEvalFix as datasets: `debug` and `held_out` by `treadle debug`, `once` by one request to the same model.
+"""The bugs of HumanEvalFix as datasets: `debug`, `longer` and `held_out` by `treadle debug`, `once` by one request to a model.
 
 treadle eval bench/coding/dataset.py:debug -m MODEL
 
@@ -21,7 +21,8 @@ from treadle.jobs.execution import execute_job
 from treadle.jobs.store import Job, Jobs
 
 MOST, LONGEST = 32, 660  # tasks, and characters of a module: a small model on two cores writes ten a second
-MOST_HELD_OUT, LONGEST_HELD_OUT = 16, 900  # longer ones, which no plan or prompt was made with
+MOST_LONGER, LONGEST_LONGER = 16, 900  # longer ones, which were held out until their failures were looked at
+MOST_HELD_OUT = 16  # of all these lengths, with which no plan or prompt was made
 FOLDER = Path(tempfile.gettempdir()) / "treadle-bench-coding-tasks"
 ANY_END = Expectations(stopped=("answered", "limit", "waiting", "cancelled", "failed"))  # the module counts, however it ended
 
@@ -31,9 +32,20 @@ def debug() -> Dataset:
     return make_debug(tasks(most=MOST, longest=LONGEST), FOLDER)
 
 
+def longer() -> Dataset:
+    """Return longer tasks, as jobs of `treadle debug`."""
+    return make_debug(_longer_tasks(), FOLDER)
+
+
 def held_out() -> Dataset:
-    """Return longer tasks that nobody has looked at, as jobs of `treadle debug`."""
-    return make_debug(tasks(most=MOST_HELD_OUT, longest=LONGEST_HELD_OUT, shortest=LONGEST + 1), FOLDER)
+    """Return tasks that nobody has looked at, as jobs of `treadle debug`: those that come next in the seeded order."""
+    known = {task.name for task in (*tasks(most=MOST, longest=LONGEST), *_longer_tasks())}
+    unseen = [task for task in tasks(longest=LONGEST_LONGER) if task.name not in known]
+    return make_debug(unseen[:MOST_HELD_OUT], FOLDER)
+
+
+def _longer_tasks() -> list[Task]:
+    return tasks(most=MOST_LONGER, longest=LONGEST_LONGER, shortest=LONGEST + 1)
 
 
 def once() -> Dataset:

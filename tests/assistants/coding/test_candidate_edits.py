@@ -35,7 +35,7 @@ def test_operators_and_conditions_come_first_then_names_and_no_text_is_changed()
 
 def test_numbers_are_rare() -> None:
     assert changed(FUNCTION, "a.py", rare=True)[:2] == ["def first(items, stop=2):", "def first(items, stop=0):"]
-    assert changed("return 0\n", "a.js", rare=True) == ["return 1"]
+    assert changed("return 0\n", "a.js", rare=True) == ["return 1", "return -1"]
 
 
 def test_operands_are_exchanged_where_their_order_matters_and_neither_is_a_number() -> None:

@@ -102,8 +102,7 @@ def _edit_tokens(source: str, *, is_python: bool) -> Iterator[tuple[int, int, in
         elif token["number"]:
             number = int(token["number"])
             yield _RARE, *token.span(), str(number + 1)
-            if number:
-                yield _RARE, *token.span(), str(number - 1)
+            yield _RARE, *token.span(), str(number - 1)
         elif not token["text"]:
             line = source[source.rfind("\n", 0, token.start()) + 1 : token.start()]
             for text, likelihood in _CHANGES.get(token[0], ()):

@@ -1,4 +1,4 @@
-"""Examples in docstrings as tests: doctests, and lines such as `total([1, 2]) => 3`. Pure.
+"""Examples in docstrings as tests: doctests, lines such as `total([1, 2]) => 3`, and inputs with their output. Pure.
 
 They say more about a function than a few tests do: code that was fitted to these fails them.
 """
@@ -13,7 +13,14 @@ from treadle.assistants.coding.code import parse_python
 from treadle.assistants.coding.project_sources import CodePlace, ProjectSources
 
 MAX_EXAMPLES = 8  # of all functions: an outcome lists as many failures
-_LINE = re.compile(r"\s*(?P<call>[A-Za-z_]\w*\(.*\))\s*(?:=+>|-+>|==|➞|→|returns)\s*(?P<value>\S.*?)\.?\s*")
+_LINE = re.compile(
+    r"\s*(?:[-*+•]\s+|\d+[.)]\s+)?(?P<call>[A-Za-z_]\w*\(.*\))\s*(?:=+>|-+>|==|➞|→|(?:should )?returns?)\s*(?P<value>\S.*?)\.?\s*"
+)
+_INPUT = re.compile(  # `Input: rows = [1, 2], k = 3`, and on the same line or the next one `Output: 6`
+    r"\b(?:input|for|given)\b\s*:?\s*(?P<inputs>[a-z_]\w*\s*=[^\n]+?)[,.;]?\s+"
+    r"(?:the )?(?:output|result)\b\s*(?:should be|is)?\s*:?\s*(?P<value>[^\n]+)",
+    re.IGNORECASE,
+)
 _HEADER = '"""What the documentation gives as examples."""\n\nimport unittest\n'
 
 
@@ -36,19 +43,47 @@ def write_example_tests(project: ProjectSources, places: Sequence[CodePlace]) ->
 def _find_examples(source: str, name: str) -> Iterator[tuple[str, str | None]]:
     """Yield the examples of a function: an expression and the value that it should have; None if it should be true."""
     tree = parse_python(source)
-    functions = () if tree is None else tree.body
-    text = next((ast.get_docstring(node) for node in functions if isinstance(node, ast.FunctionDef) and node.name == name), None)
+    functions = [node for node in ([] if tree is None else tree.body) if isinstance(node, ast.FunctionDef) and node.name == name]
+    if not functions:
+        return
+    text = ast.get_docstring(functions[0]) or ""
     try:
-        parts = doctest.DocTestParser().parse(text or "")
+        parts = doctest.DocTestParser().parse(text)
     except ValueError:  # not laid out as doctests have to be
-        parts = [text or ""]
+        parts = [text]
     for part in parts:
         if isinstance(part, doctest.Example):
             yield from _read_example(part.source.strip(), part.want.strip(), name)
             continue
         for line in part.splitlines():
             if match := _LINE.fullmatch(line):
-                yield from _read_example(match["call"], match["value"], name)
+                yield from _read_example(match["call"], _read_literal(match["value"]) or match["value"], name)
+        for match in _INPUT.finditer(part):
+            if (call := _make_call(functions[0], match["inputs"])) and (value := _read_literal(match["value"])):
+                yield from _read_example(call, value, name)
+
+
+def _read_literal(text: str) -> str:
+    """Return the literal in a text, with words after it or a calculation before it (`19 - 6 = 13`); empty if there is none."""
+    text = text.strip().rstrip(".")
+    for part in (text, re.split(r"\s+\(|;|, (?=[a-z])", text)[0], text.rpartition(" = ")[2]):
+        try:
+            ast.literal_eval(part.strip())
+            return ast.unparse(ast.parse(part.strip(), mode="eval"))  # without a comment
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+    return ""
+
+
+def _make_call(function: ast.FunctionDef, inputs: str) -> str:
+    """Return the call of a function with inputs such as `rows = [1, 2], k = 3`; empty if these aren't its arguments."""
+    try:
+        made = ast.parse(f"{function.name}({inputs.strip().rstrip('.,;')})", mode="eval").body
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ""
+    given = [keyword.arg for keyword in made.keywords] if isinstance(made, ast.Call) and not made.args else []
+    known = [each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    return ast.unparse(made) if given and set(given) <= set(known) else ""
 
 
 def _read_example(call: str, value: str, name: str) -> Iterator[tuple[str, str | None]]:
