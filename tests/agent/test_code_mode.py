@@ -160,6 +160,12 @@ def test_texts_stay_texts_and_nothing_is_none():
     assert run("[number() + '4', nothing() is None]", tools=[number, nothing])[0].output == '["1234",true]'
 
 
+def test_arguments_are_converted_as_in_a_call_of_the_models_own():
+    tools, done = shop()
+    assert run("ship('7')\nstock(1234)", tools=tools)[0].output == "4"
+    assert done == [7]
+
+
 def test_a_program_catches_what_its_calls_raise():
     program = """
 try:

@@ -35,6 +35,7 @@ from treadle.loop.state import CallState, find_call
 from treadle.tools.programs import Program, ProgramMistake, bind_arguments, read_program, to_plain
 from treadle.tools.python_signatures import PythonFunction, write_functions
 from treadle.tools.text import NO_RESULT, to_text
+from treadle.tools.validate import InvalidArguments
 from treadle.tools.values import shorten_json_text
 from treadle.toolsets.wrappers import MappedToolset, return_schema
 
@@ -220,6 +221,9 @@ class _ProgramCall:
             arguments = to_plain(bind_arguments(function, requested.args, requested.kwargs))
         except TypeError as error:
             return CallReply(problem=f"{requested.function}: {error}", kind="invalid")
+        checked = self._run.catalog.validator(function.tool).check(arguments)
+        if not isinstance(checked, InvalidArguments):
+            arguments = checked.arguments  # with what was converted, as in a call of the model's own
         if self._made >= self._mode.calls:
             raise StopProgram(f"The program was stopped at line {requested.line}: it may make at most {self._mode.calls} calls.")
         self._made += 1
