@@ -136,7 +136,12 @@ def test_sequential_tools_are_gathered_one_after_the_other():
     [
         ("print('a')\n1", "a\n1"),
         ("print('a')", "a"),
-        ("x = 1", "The program has run. It has no value"),
+        ("x = 1", "1"),
+        ("x = 1\npass", "The program has run. It has no value"),
+        ("def main():\n    return len(list_orders())", "3"),
+        ("async def main():\n    return len(await list_orders())\nmain()", "3"),
+        ("It is this:\n```python\n1 + 1\n```\nRun it.", "2"),
+        ("sum(await asyncio.gather(stock('a'), stock('bc')))", "3"),
         ("```python\n1 + 1\n```", "2"),
         ("{3, 1, 2}", "[1,2,3]"),
         ("'007'", "007"),
@@ -217,7 +222,13 @@ def test_an_error_says_the_line_and_what_has_been_done():
         ("await ship(1, order_id=1)", "more than one value for 'order_id'"),
         ("await ship(wrong=1)", "wrong"),
         ("await ship(lambda: 1)", "can't be passed on"),
-        ("await nothing()", "name 'nothing' is not defined"),
+        ("await nothing()", "name 'nothing' is not defined\n    await nothing()\nThere are: list_orders, stock, ship, fail."),
+        ("await list_order()", "Did you mean list_orders?"),
+        (
+            "(await list_orders())[0].price",
+            "A dict has keys, which are written as ['price']. 'price' is in what list_orders returns.",
+        ),
+        ("stock('a')['price']\nawait stock('b')", "Write `await` before each call."),
         ("x = await stock('a')\nship(1)", "Line 2: ship was called without `await`, so it was not run."),
         ("x" * 20_001, "at most 20,000 are run"),
         ("import socket", "socket"),
@@ -275,6 +286,14 @@ def test_limits_of_computing(program, error):
     seconds = 0.2 if error == "TimeoutError" else 60
     result, _ = run(program, mode=CodeMode(seconds=seconds, memory=16 * 2**20, output=10_000))
     assert error in result.output
+
+
+def test_a_definition_of_a_function_that_is_there_is_left_out_and_the_model_reads_that():
+    program = "def stock(item):\n    return 1_000\n\nstock('abc')\n[][0]"
+    result, _ = run(program)
+    assert "Line 5: IndexError" in result.output
+    result, _ = run(program.removesuffix("[][0]"))
+    assert result.output == "3\nThe program's own definition of stock was left out: it is defined already."
 
 
 def test_the_number_of_calls_is_limited_and_the_program_cant_go_on():

@@ -32,6 +32,7 @@ from treadle.engine.live import LiveRun
 from treadle.engine.outcome import Suspended
 from treadle.loop.program_replay import differs_from_journal, find_inner_calls, inner_call_id, reads_untrusted
 from treadle.loop.state import CallState, find_call
+from treadle.tools.program_hints import find_hint
 from treadle.tools.programs import Program, ProgramMistake, bind_arguments, read_program, to_plain
 from treadle.tools.python_signatures import PythonFunction, write_functions
 from treadle.tools.text import NO_RESULT, to_text
@@ -42,6 +43,9 @@ from treadle.toolsets.wrappers import MappedToolset, return_schema
 RUN_PROGRAM = "run_program"
 MOST_LISTED = 20  # calls in a problem
 MOST_PRINTED = 2_000  # characters of what a program that failed had printed
+
+NO_VALUE = "The program has run. It has no value: end it with an expression, or print, to read something of it."
+LEFT_OUT = "The program's own definition of {} was left out: it is defined already."
 
 DESCRIPTION = """\
 Run a Python program that calls the functions below. You read the value of its last expression and what it prints, nothing else.
@@ -130,7 +134,8 @@ class ProgramToolset(MappedToolset):
         """Return the functions that programs can call, by their names in Python."""
         offered = [tool for tool in tools if not tool.offered and self._policy.offers(tool, Situation())]
         returns = {tool.name: schema for tool in offered if (schema := return_schema(self, tool.name)) is not None}
-        return write_functions([tool.spec for tool in offered], returns)
+        reading = {tool.name for tool in offered if tool.effect == "read"}
+        return write_functions([tool.spec for tool in offered], returns, reading)
 
     def find_literals(self, call: Call, tool_name: str) -> frozenset[tuple[str, str | int | float]]:
         """Return the values that a program has written out for its calls of a tool, with the names of their parameters."""
@@ -177,7 +182,7 @@ class _ProgramCall:
             raise self._problem("The program was stopped: run again after an interruption, it ended before calls that it had made.")
         if ended.error or ended.unawaited:
             raise self._failure(program, ended)
-        return self._result(ended)
+        return self._result(program, ended)
 
     def _inner(self) -> Sequence[CallState]:
         return find_inner_calls(self._run.state, self._call.id)
@@ -252,15 +257,15 @@ class _ProgramCall:
 
     # results
 
-    def _result(self, ended: ProgramResult) -> ToolResult:
+    def _result(self, program: Program, ended: ProgramResult) -> ToolResult:
         try:
             value = to_plain(ended.value)
         except TypeError:
             value = str(ended.value)
-        parts = [ended.printed.rstrip(), *([] if value is None else [to_text(value)])]
-        content = "\n".join(filter(None, parts))
-        if not content:
-            content = "The program has run. It has no value: end it with an expression, or print, to read something of it."
+        parts = [ended.printed.rstrip(), "" if value is None else to_text(value)]
+        content = "\n".join(filter(None, parts)) or NO_VALUE
+        if program.left_out:
+            content += f"\n{LEFT_OUT.format(', '.join(program.left_out))}"
         return ToolResult(content, data=value, untrusted=reads_untrusted(self._inner()))
 
     def _failure(self, program: Program, ended: ProgramResult) -> ToolProblem:
@@ -268,7 +273,8 @@ class _ProgramCall:
         if ended.error:
             where = f"Line {ended.line}: " if ended.line else ""
             source = program.source.splitlines()[ended.line - 1].strip() if ended.line else ""
-            lines += [f"{where}{ended.error}", *([f"    {source}"] if source else [])]
+            hint = find_hint(ended.error, source, self._functions)
+            lines += [f"{where}{ended.error}", *([f"    {source}"] if source else []), *([hint] if hint else [])]
         lines += [f"Line {call.line}: {call.function} was called without `await`, so it was not run." for call in ended.unawaited]
         printed = ended.printed.rstrip()[-MOST_PRINTED:]
         return self._problem("The program failed.", *lines, *([f"It printed:\n{printed}"] if printed else []))

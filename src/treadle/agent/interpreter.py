@@ -136,6 +136,8 @@ class _Execution:
         from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, MontyError, NameLookupSnapshot
 
         try:
+            if self._program.modules:
+                await self._step(self._session.feed_start, f"import {', '.join(self._program.modules)}")
             step = await self._step(lambda: self._session.feed_start(self._program.source, print_callback=self._printed))
             while not isinstance(step, MontyComplete):
                 if isinstance(step, FunctionSnapshot):
