@@ -10,6 +10,7 @@ from treadle import Agent, CodeMode, Limits, ToolProblem, allow, ask, deny, tool
 from treadle.agent import code_mode
 from treadle.core.calls import Call
 from treadle.core.entries import Replied, Started
+from treadle.core.requests import ReplyEnded, TextDelta, Traits
 from treadle.dialects import dialect_names, get_dialect
 from treadle.errors import BadTool, SettingsError
 from treadle.journal import MemoryJournal
@@ -608,3 +609,13 @@ def test_every_dialect_passes_a_program_of_several_lines(dialect):
         reply = get_dialect(dialect).spell([Call("1", "run_program", {"program": PROGRAM})])
     result = Agent(Scripted(reply, "Done."), tools=tools, policy=[allow("*")], code_mode=True, dialect=dialect).run_sync("Go.")
     assert [call.result.content for call in result.calls if call.name == "run_program"] == ["2: lamp, chair"]
+
+
+@pytest.mark.parametrize("dialect", ["held", *dialect_names()])
+def test_every_dialect_takes_a_program_as_a_block_of_code(dialect):
+    tools, _ = shop()
+    fits = [TextDelta("yes"), ReplyEnded("done", chances={"yes": 0.0})] if dialect == "held" else None
+    model = Scripted(*[fits] if fits else [], f"```python\n{PROGRAM}```", "Done.", traits=Traits(native_calls=False, holds=True))
+    result = Agent(model, tools=tools, policy=[allow("*")], code_mode=True, dialect=dialect).run_sync("Go.")
+    assert [call.result.content for call in result.calls if call.name == "run_program"] == ["2: lamp, chair"]
+    assert "\nlist_orders(customer: str = 'any')" in model.requests[-1].instructions

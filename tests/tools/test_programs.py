@@ -160,6 +160,11 @@ def written(parameters, returns=None, name="f", description=""):
     return function.text
 
 
+def test_a_function_for_a_program_that_awaits_nothing():
+    assert FUNCTIONS["send"].text.startswith("async def send(")
+    assert FUNCTIONS["send"].plain_text.startswith("send(")
+
+
 def type_of(schema, **whole):
     text = written({"properties": {"x": schema}, "required": ["x"], **whole})
     return text.removeprefix("async def f(x: ").removesuffix(") -> Any")

@@ -25,7 +25,7 @@ from treadle.agent.interpreter import (
 from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool, ToolProblem
-from treadle.core.requests import ToolSpec
+from treadle.core.requests import Programs, ToolSpec
 from treadle.core.seams import Policy, Situation, Toolset
 from treadle.core.tool import Tool, ToolResult
 from treadle.engine.live import LiveRun
@@ -112,6 +112,12 @@ class ProgramToolset(MappedToolset):
 
     def _with_program(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
         functions = self.functions(tools)
+        specs = {tool.name: tool.spec for tool in tools}
+        programs = Programs(
+            "program",
+            {name: specs[function.tool] for name, function in functions.items()},
+            "\n".join([function.plain_text for function in functions.values()]),
+        )
         description = DESCRIPTION + "\n".join([function.text for function in functions.values()])
         parameters = {
             "type": "object",
@@ -121,7 +127,7 @@ class ProgramToolset(MappedToolset):
         }
         # Its calls are judged one by one, and not repeated when it is run again: by itself it changes nothing.
         program = Tool(
-            ToolSpec(RUN_PROGRAM, description, parameters),
+            ToolSpec(RUN_PROGRAM, description, parameters, programs=programs),
             effect="read",
             retry="idempotent",
             toolset="programs",

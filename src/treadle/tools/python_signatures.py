@@ -30,6 +30,11 @@ class PythonFunction(Struct, frozen=True):
     keys: frozenset[str] = frozenset()
     reads: bool = False
 
+    @property
+    def plain_text(self) -> str:
+        """The signature for a program that doesn't await its calls. A small model fills in the body of what begins with `def`."""
+        return self.text.removeprefix("async def ")
+
 
 def write_functions(
     specs: Iterable[ToolSpec], returns: Mapping[str, Mapping[str, Any]], read_only: Container[str] = ()
