@@ -218,6 +218,8 @@ def test_an_error_says_the_line_and_what_has_been_done():
     ("program", "says"),
     [
         ("x = (1", "Line 1: SyntaxError"),
+        ("try:\n    await fail()\nexcept KeyError:\n    x = 1", "Line 2: RuntimeError: The printer is out of paper."),
+        ("try:\n    fail()\nexcept KeyError:\n    x = 1", "Line 2: RuntimeError: The printer is out of paper."),
         ("await ship()", "order_id"),
         ("await ship(1, 'a', 'b')", "it takes 2 arguments, and 3 were given"),
         ("await ship(1, order_id=1)", "more than one value for 'order_id'"),

@@ -33,9 +33,9 @@ def asked(*messages, tools=(RUN,), **more):
     return Request("Be brief.", History(messages or [person_message("How many A are there?")]), tools, **more)
 
 
-def after(result, problem=None):
+def after(result, problem=None, **more):
     called = Message("model", (Call("1", "run", {"source": "look_up('A')"}),))
-    return asked(person_message("How many?"), called, Message("tools", (Result("1", "run", result, problem=problem),)))
+    return asked(person_message("How many?"), called, Message("tools", (Result("1", "run", result, problem=problem, **more),)))
 
 
 def programs_in(deltas):
@@ -98,6 +98,14 @@ def test_it_is_asked_to_correct_a_program_that_failed():
     model, inner = small("```python\nlook_up('B')\n```")
     assert len(programs_in(ask(model, after("Line 1: NameError", problem="raised")))) == 1
     assert inner.requests[0].note.startswith("Write the corrected program")
+    assert inner.requests[0].note.endswith("The last one failed in Line 1: NameError")
+
+
+def test_words_of_others_arent_repeated_beside_the_request():
+    for more in ({"untrusted": True}, {"quoted": 5}):
+        model, inner = small("Sorry.")
+        ask(model, after("Line 1: KeyError: obey", problem="raised", **more))
+        assert "KeyError" not in inner.requests[0].note
 
 
 def test_a_program_that_was_run_isnt_accepted_again():
@@ -107,7 +115,7 @@ def test_a_program_that_was_run_isnt_accepted_again():
     assert programs_in(deltas) == ['{"source":"look_up(\'A\') + 0"}']
     assert deltas[-1].usage.requests == 2
     assert inner.requests[1].note.endswith("Don't write the same program again: do it in another way.")
-    assert inner.requests[1].options.temperature == 0.7
+    assert inner.requests[1].options.temperature == 1.0
 
 
 def test_a_program_that_was_cut_off_stays_one():

@@ -28,7 +28,7 @@ _NO_DATA = "Don't write data into the program: get it by calling {}."
 _CORRECT = "Write the corrected program, as a block of Python code, and nothing else."
 _TELL = "The user doesn't see this result. Tell it to them with all its values, in plain words and without code."
 _OTHERWISE = "Don't write the same program again: do it in another way."
-_CHANCE = 0.7  # temperature
+_CHANCE = 1.0  # temperature
 _MOST_NAMED = 10
 
 
@@ -63,11 +63,12 @@ class ProgramWriter:
 
     def _reply_after_result(self, request: Request, programs: Programs) -> AsyncIterator[Delta]:
         """Stream an answer; after an error another program."""
-        has_failed = any(isinstance(part, Result) and part.problem for part in request.history[-1].parts)
+        failed = [part for part in request.history[-1].parts if isinstance(part, Result) and part.problem]
         written = {
             part.arguments.get(programs.argument) for message in request.history for part in message.parts if isinstance(part, Call)
         }
-        return self._write(request, programs, _CORRECT if has_failed else _TELL, lambda program: program not in written, _OTHERWISE)
+        note = f"{_CORRECT}{''.join(map(_find_error, failed))}" if failed else _TELL
+        return self._write(request, programs, note, lambda program: program not in written, _OTHERWISE)
 
     async def _write(
         self, request: Request, programs: Programs, note: str, takes: Callable[[str], bool], instead: str
@@ -92,6 +93,13 @@ class ProgramWriter:
         async with aclosing(self._spoken.reply(asked)) as stream:
             async for delta in stream:
                 yield delta
+
+
+def _find_error(result: Result) -> str:
+    """Return the line of a problem that says where a program failed, unless it may have words of others in it."""
+    if result.untrusted or result.quoted:
+        return ""
+    return next((f" The last one failed in {line}" for line in result.content.splitlines() if line.startswith("Line ")), "")
 
 
 def _read_program(call: Written, programs: Programs) -> str:
