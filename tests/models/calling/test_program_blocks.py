@@ -72,11 +72,17 @@ def test_a_program_that_calls_no_function_is_asked_for_again():
     assert deltas[-1].usage.requests == 3
     assert sum(isinstance(delta, ReplyEnded) for delta in deltas) == 1
     assert "get it by calling look_up" in inner.requests[2].note
+    assert inner.requests[2].options.temperature == 1.0
 
 
-def test_the_second_program_is_taken_as_it_is():
-    model, _ = small(sure(2), "```python\n3\n```", "```python\n4\n```")
-    assert programs_in(ask(model, asked())) == ['{"source":"4"}']
+def test_after_two_programs_without_the_functions_it_says_that_it_failed():
+    for request in (asked(), after("Line 1: NameError", problem="raised")):
+        first = [sure(2)] if request.history[-1].role == "person" else []
+        model, inner = small(*first, "```python\n3\n```", "```python\n4\n```", "I didn't succeed.")
+        deltas = ask(model, request)
+        assert (text_in(deltas), programs_in(deltas), deltas[-1].finish) == ("I didn't succeed.", [], "done")
+        assert deltas[-1].usage.requests == 3 + len(first)
+        assert len(inner.requests[-1].history) == 1
 
 
 def test_words_where_a_program_was_asked_for_are_an_answer():
@@ -108,14 +114,19 @@ def test_words_of_others_arent_repeated_beside_the_request():
         assert "KeyError" not in inner.requests[0].note
 
 
+def test_a_program_that_was_run_with_success_isnt_run_again():
+    model, inner = small(PROGRAM, "There are 3.")
+    deltas = ask(model, after("3"))
+    assert (text_in(deltas), programs_in(deltas), deltas[-1].usage.requests) == ("There are 3.", [], 2)
+    assert "The user doesn't see this result" in inner.requests[1].note
+
+
 def test_a_program_that_was_run_isnt_accepted_again():
     again = "```python\nlook_up('A') + 0\n```"
-    model, inner = small(PROGRAM, again)
+    model, _ = small(PROGRAM, again)
     deltas = ask(model, after("Line 1: NameError", problem="raised"))
     assert programs_in(deltas) == ['{"source":"look_up(\'A\') + 0"}']
     assert deltas[-1].usage.requests == 2
-    assert inner.requests[1].note.endswith("Don't write the same program again: do it in another way.")
-    assert inner.requests[1].options.temperature == 1.0
 
 
 def test_a_program_that_was_cut_off_stays_one():
