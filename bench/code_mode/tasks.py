@@ -6,13 +6,13 @@ The model that calls one tool at a time makes the very calls of the program, in 
 import ast
 from collections.abc import Callable, Generator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
-from treadle import tool
+from treadle import ToolProblem, tool
 
-WAREHOUSES = ("Basel", "Genoa", "Lyon")
+Status = Literal["paid", "cancelled", "open", "shipped"]
 
 
 class Customer(Struct):
@@ -33,7 +33,7 @@ class Order(Struct):
     sku: str
     quantity: int
     total: float
-    status: str
+    status: Status
 
 
 class Product(Struct):
@@ -73,13 +73,13 @@ class Shop:
         @tool(effect="read")
         async def get_product(sku: str) -> Product:
             """Get a product."""
-            number = int(sku[1:])
+            number = _product_number(sku)
             return Product(sku, f"Product {number}", float(10 + number), float(12 + number * 2 - number % 3 * 5))
 
         @tool(effect="read")
         async def stock_level(sku: str, warehouse: str) -> int:
             """Say how many items of a product are in a warehouse."""
-            return (int(sku[1:]) * 7 + len(warehouse)) % 20
+            return (_product_number(sku) * 7 + len(warehouse)) % 20
 
         @tool(effect="read")
         async def exchange_rate(currency: str) -> float:
@@ -119,9 +119,15 @@ def _customer(number: int) -> Customer:
     return Customer(number, f"Customer {number}", f"customer{number}@shop.example", country, currency)
 
 
+def _product_number(sku: str) -> int:
+    if sku[:1] != "P" or not sku[1:].isdigit():
+        raise ToolProblem(f"There is no product {sku!r}. A SKU is like 'P0'.")
+    return int(sku[1:])
+
+
 def _order(number: int) -> Order:
-    status = ("paid", "cancelled", "open", "shipped")[number % 4]
-    return Order(number, number // 10, f"P{number % 9}", 1 + number % 3, round(20 + number * 1.5, 2), status)
+    statuses: tuple[Status, ...] = ("paid", "cancelled", "open", "shipped")
+    return Order(number, number // 10, f"P{number % 9}", 1 + number % 3, round(20 + number * 1.5, 2), statuses[number % 4])
 
 
 class Task(Struct, frozen=True):
@@ -133,7 +139,10 @@ class Task(Struct, frozen=True):
 
 _TEMPLATES = (
     (
-        "What have the customers in {country} spent on paid orders in total, above {least}?",
+        (
+            "What have the customers in {country} spent on paid orders? Add up the totals of their orders with the status "
+            "'paid' and a total above {least}, and round the sum to 2 digits."
+        ),
         """
 import asyncio
 customers = await list_customers("{country}")
@@ -142,7 +151,10 @@ round(sum(o["total"] for some in orders for o in some if o["status"] == "paid" a
 """,
     ),
     (
-        "Refund the cancelled orders of the customers in {country} above {least}, and say how many there were.",
+        (
+            "Refund the orders of the customers in {country} that have the status 'cancelled' and a total above {least}. "
+            "Refund the whole total of each. How many orders did you refund?"
+        ),
         """
 count = 0
 for customer in await list_customers("{country}"):
@@ -154,7 +166,11 @@ count
 """,
     ),
     (
-        "Write to each customer in {country} who has open orders above {least} how many they have.",
+        (
+            "Look at the orders of each customer in {country}. Send a message to those customers who have orders with the "
+            "status 'open' and a total above {least}. Its text is 'You have N open orders.', with the number of these orders "
+            "for N. List the names of the customers that you wrote to."
+        ),
         """
 written = []
 for customer in await list_customers("{country}"):
@@ -166,7 +182,10 @@ written
 """,
     ),
     (
-        "Which products does the stock of all warehouses together not suffice for: fewer than {least} items? Check P0 to P8.",
+        (
+            "Which of the products P0 to P8 have fewer than {least} items in stock, in the warehouses Basel, Genoa and Lyon "
+            "together? List their SKUs."
+        ),
         """
 import asyncio
 short = []
@@ -178,7 +197,11 @@ short
 """,
     ),
     (
-        "Set the price of each product of P0 to P8 that is sold at less than {least} percent above its cost to that.",
+        (
+            "The price of a product should be at least {least} percent above its cost. Look at the products P0 to P8, and set"
+            " the price of each one that is cheaper than that to its cost plus {least} percent, rounded to 2 digits. List the"
+            " SKUs that you changed with their new prices."
+        ),
         """
 changed = {{}}
 for number in range(9):
@@ -191,7 +214,10 @@ changed
 """,
     ),
     (
-        "What are the shipped orders of the customers in {country} worth in euros, above {least} each?",
+        (
+            "What are the orders of the customers in {country} that have the status 'shipped' and a total above {least} worth"
+            " in euros, all together? The total of an order is in the currency of its customer. Round the sum to 2 digits."
+        ),
         """
 total = 0.0
 for customer in await list_customers("{country}"):
@@ -203,7 +229,11 @@ round(total, 2)
 """,
     ),
     (
-        "Schedule the paid orders in {country} above {least} for 2026-12-01 where Basel has enough in stock.",
+        (
+            "Look at the orders of the customers in {country} that have the status 'paid' and a total above {least}. Schedule"
+            " the delivery of each for 2026-12-01 if the warehouse Basel has at least as many items of its product in stock "
+            "as were ordered. List the ids of the orders that you scheduled."
+        ),
         """
 scheduled = []
 for customer in await list_customers("{country}"):
@@ -216,7 +246,11 @@ scheduled
 """,
     ),
     (
-        "Which product was ordered most by the customers in {country}, counting orders above {least}?",
+        (
+            "Of which product did the customers in {country} order the most items? Count only orders with a total above "
+            "{least}; if several products are equal, take the lowest SKU. Answer with the title of the product and the number"
+            " of items, like 'Product 1: 23'."
+        ),
         """
 counts = {{}}
 for customer in await list_customers("{country}"):
@@ -229,7 +263,11 @@ f"{{product['title']}}: {{counts[best]}}"
 """,
     ),
     (
-        "List the margin of the open orders of the customers in {country} above {least}.",
+        (
+            "Look at the orders of the customers in {country} that have the status 'open' and a total above {least}. List "
+            "their ids with the margin of each: its total minus its quantity times the cost of its product, rounded to 2 "
+            "digits."
+        ),
         """
 margins = {{}}
 for customer in await list_customers("{country}"):
@@ -241,7 +279,11 @@ margins
 """,
     ),
     (
-        "Look at orders 10 to 24: refund half of each cancelled one above {least} to customers, and tell them ({country}).",
+        (
+            "Look at the orders with the ids 10 to 24. For each that has the status 'cancelled' and a total above {least}, "
+            "refund half of its total, rounded to 2 digits, and send its customer the message 'We refund N.', with that "
+            "amount for N. List the ids of these orders."
+        ),
         """
 import asyncio
 orders = await asyncio.gather(*[get_order(number) for number in range(10, 25)])
@@ -258,6 +300,7 @@ done
 )
 _PLACES = ("Switzerland", "Italy", "USA", "Switzerland", "Italy")
 _LEAST = (20, 25, 30, 35, 40)
+KIND_SIZE = len(_LEAST)  # tasks that differ in place and amount alone
 
 
 def make_tasks() -> list[Task]:

@@ -10,6 +10,7 @@ from treadle import Agent, CodeMode, Limits, ToolProblem, allow, ask, deny, tool
 from treadle.agent import code_mode
 from treadle.core.calls import Call
 from treadle.core.entries import Replied, Started
+from treadle.core.requests import ReplyEnded, TextDelta, Traits
 from treadle.dialects import dialect_names, get_dialect
 from treadle.errors import BadTool, SettingsError
 from treadle.journal import MemoryJournal
@@ -136,7 +137,12 @@ def test_sequential_tools_are_gathered_one_after_the_other():
     [
         ("print('a')\n1", "a\n1"),
         ("print('a')", "a"),
-        ("x = 1", "The program has run. It has no value"),
+        ("x = 1", "1"),
+        ("x = 1\npass", "The program has run. It has no value"),
+        ("def main():\n    return len(list_orders())", "3"),
+        ("async def main():\n    return len(await list_orders())\nmain()", "3"),
+        ("It is this:\n```python\n1 + 1\n```\nRun it.", "2"),
+        ("sum(await asyncio.gather(stock('a'), stock('bc')))", "3"),
         ("```python\n1 + 1\n```", "2"),
         ("{3, 1, 2}", "[1,2,3]"),
         ("'007'", "007"),
@@ -158,6 +164,12 @@ def test_texts_stay_texts_and_nothing_is_none():
         return None
 
     assert run("[number() + '4', nothing() is None]", tools=[number, nothing])[0].output == '["1234",true]'
+
+
+def test_arguments_are_converted_as_in_a_call_of_the_models_own():
+    tools, done = shop()
+    assert run("ship('7')\nstock(1234)", tools=tools)[0].output == "4"
+    assert done == [7]
 
 
 def test_a_program_catches_what_its_calls_raise():
@@ -206,12 +218,20 @@ def test_an_error_says_the_line_and_what_has_been_done():
     ("program", "says"),
     [
         ("x = (1", "Line 1: SyntaxError"),
+        ("try:\n    await fail()\nexcept KeyError:\n    x = 1", "Line 2: RuntimeError: The printer is out of paper."),
+        ("try:\n    fail()\nexcept KeyError:\n    x = 1", "Line 2: RuntimeError: The printer is out of paper."),
         ("await ship()", "order_id"),
         ("await ship(1, 'a', 'b')", "it takes 2 arguments, and 3 were given"),
         ("await ship(1, order_id=1)", "more than one value for 'order_id'"),
         ("await ship(wrong=1)", "wrong"),
         ("await ship(lambda: 1)", "can't be passed on"),
-        ("await nothing()", "name 'nothing' is not defined"),
+        ("await nothing()", "name 'nothing' is not defined\n    await nothing()\nThere are: list_orders, stock, ship, fail."),
+        ("await list_order()", "Did you mean list_orders?"),
+        (
+            "(await list_orders())[0].price",
+            "A dict has keys, which are written as ['price']. 'price' is in what list_orders returns.",
+        ),
+        ("stock('a')['price']\nawait stock('b')", "Write `await` before each call."),
         ("x = await stock('a')\nship(1)", "Line 2: ship was called without `await`, so it was not run."),
         ("x" * 20_001, "at most 20,000 are run"),
         ("import socket", "socket"),
@@ -269,6 +289,14 @@ def test_limits_of_computing(program, error):
     seconds = 0.2 if error == "TimeoutError" else 60
     result, _ = run(program, mode=CodeMode(seconds=seconds, memory=16 * 2**20, output=10_000))
     assert error in result.output
+
+
+def test_a_definition_of_a_function_that_is_there_is_left_out_and_the_model_reads_that():
+    program = "def stock(item):\n    return 1_000\n\nstock('abc')\n[][0]"
+    result, _ = run(program)
+    assert "Line 5: IndexError" in result.output
+    result, _ = run(program.removesuffix("[][0]"))
+    assert result.output == "3\nThe program's own definition of stock was left out: it is defined already."
 
 
 def test_the_number_of_calls_is_limited_and_the_program_cant_go_on():
@@ -583,3 +611,13 @@ def test_every_dialect_passes_a_program_of_several_lines(dialect):
         reply = get_dialect(dialect).spell([Call("1", "run_program", {"program": PROGRAM})])
     result = Agent(Scripted(reply, "Done."), tools=tools, policy=[allow("*")], code_mode=True, dialect=dialect).run_sync("Go.")
     assert [call.result.content for call in result.calls if call.name == "run_program"] == ["2: lamp, chair"]
+
+
+@pytest.mark.parametrize("dialect", ["held", *dialect_names()])
+def test_every_dialect_takes_a_program_as_a_block_of_code(dialect):
+    tools, _ = shop()
+    fits = [TextDelta("yes"), ReplyEnded("done", chances={"yes": 0.0})] if dialect == "held" else None
+    model = Scripted(*[fits] if fits else [], f"```python\n{PROGRAM}```", "Done.", traits=Traits(native_calls=False, holds=True))
+    result = Agent(model, tools=tools, policy=[allow("*")], code_mode=True, dialect=dialect).run_sync("Go.")
+    assert [call.result.content for call in result.calls if call.name == "run_program"] == ["2: lamp, chair"]
+    assert "\nlist_orders(customer: str = 'any')" in model.requests[-1].instructions

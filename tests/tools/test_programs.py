@@ -9,7 +9,8 @@ from treadle.tools.programs import ProgramMistake, bind_arguments, read_program,
 from treadle.tools.python_signatures import to_identifier, write_functions
 
 SEND = ToolSpec("send", "Send.", {"properties": {"to": {"type": "string"}, "amount": {"type": "number"}}, "required": ["to"]})
-FUNCTIONS = write_functions([SEND], {})
+LOOK = ToolSpec("look", "Look.", {})
+FUNCTIONS = write_functions([SEND, LOOK], {}, ("look",))
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,7 @@ def test_only_values_that_are_written_out_are_literals(source, found):
         ("x = 1\0", "null characters"),
         ("(" * 250 + ")" * 250, "SyntaxError"),
         ("-" * 15_000 + "1", "nested too deeply"),
+        ("x = 1\ndef send(to):\n    pass", "Line 2: send is defined already: call it without a definition of your own."),
     ],
 )
 def test_a_program_that_cant_be_read(source, says):
@@ -81,7 +83,59 @@ def test_a_program_that_cant_be_read(source, says):
 
 def test_the_fence_of_a_code_block_is_left_out():
     assert strip_fence("```python\nx = 1\n```\n") == "x = 1"
+    assert strip_fence("This is it:\n```\nx = 1\n```\nIt sets x.") == "x = 1"
     assert strip_fence("x = '```'") == "x = '```'"
+    assert strip_fence("x = '''\n```\ny\n```\n'''") == "x = '''\n```\ny\n```\n'''"
+    assert strip_fence("One:\n```\n1\n```\nTwo:\n```\n2\n```").startswith("One:")
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("", ""),
+        ("x = send('a')", "x = send('a')\nx"),
+        ("x = 0\nx += 1", "x = 0\nx += 1\nx"),
+        ("x = 1\nprint(x)\nx = 2", None),
+        ("x = y = 1", None),
+        ("x['a'] = 1", None),
+        ("for y in z:\n    x = y", None),
+        ("def main():\n    return send('a')", "def main():\n    return send('a')\nmain()"),
+        ("def main(x=1, *, y=2):\n    return x", "def main(x=1, *, y=2):\n    return x\nmain()"),
+        ("async def main():\n    return 1", "async def main():\n    return 1\nawait main()"),
+        ("def main(x):\n    return x", None),
+        ("def main(*, x):\n    return x", None),
+        ("def main():\n    return main()", None),
+        ("async def main():\n    return 'ä'\n'ä'; main()", "async def main():\n    return 'ä'\n'ä'; await main()"),
+        ("async def main():\n    return 1\nawait main()", None),
+        ("def main():\n    return 1\nmain()", None),
+        ("async def main():\n    return 1\nimport asyncio\nasyncio.run(main())", None),
+    ],
+)
+def test_a_program_ends_in_the_value_that_it_has_worked_out(source, read):
+    assert read_program(source, FUNCTIONS).source == (source if read is None else read)
+
+
+@pytest.mark.parametrize(
+    ("source", "read", "left_out"),
+    [
+        ("def look(to):\n    return 1\n\nlook('a')", "pass\n\n\nlook('a')", ("look",)),
+        ("x = 1\n@cache\nasync def look(to):\n    return 1\nx", "x = 1\npass\n\n\nx", ("look",)),
+        ("def other():\n    return 1\nother()", None, ()),
+        ("from shop import send\nsend('a')", "pass\nsend('a')", ()),
+        ("x = 'ä'; from shop import (\n    send,\n); y = 2\nx", "x = 'ä'; pass; y = 2\n\n\nx", ()),
+        ("from shop import send as post\npost('a')", None, ()),
+        ("from shop import send, other\nsend('a')", None, ()),
+        ("class A:\n    def send(self):\n        return 1\nA().send()", None, ()),
+    ],
+)
+def test_definitions_of_the_functions_are_left_out_and_the_other_lines_keep_their_numbers(source, read, left_out):
+    program = read_program(source, FUNCTIONS)
+    assert (program.source, program.left_out) == (source if read is None else read, left_out)
+
+
+def test_modules_that_are_used_without_an_import():
+    assert read_program("re.findall('a', json.dumps(math.pi))", FUNCTIONS).modules == ("json", "math", "re")
+    assert read_program("import json, re\nmath = 1\n[json, re, math, datetime]", FUNCTIONS).modules == ()
 
 
 def test_arguments_are_bound_as_python_binds_them():
@@ -104,6 +158,11 @@ def test_values_as_json_has_them():
 def written(parameters, returns=None, name="f", description=""):
     (function,) = write_functions([ToolSpec(name, description, parameters)], {} if returns is None else {name: returns}).values()
     return function.text
+
+
+def test_a_function_for_a_program_that_awaits_nothing():
+    assert FUNCTIONS["send"].text.startswith("async def send(")
+    assert FUNCTIONS["send"].plain_text.startswith("send(")
 
 
 def type_of(schema, **whole):

@@ -25,22 +25,27 @@ from treadle.agent.interpreter import (
 from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool, ToolProblem
-from treadle.core.requests import ToolSpec
+from treadle.core.requests import Programs, ToolSpec
 from treadle.core.seams import Policy, Situation, Toolset
 from treadle.core.tool import Tool, ToolResult
 from treadle.engine.live import LiveRun
 from treadle.engine.outcome import Suspended
 from treadle.loop.program_replay import differs_from_journal, find_inner_calls, inner_call_id, reads_untrusted
 from treadle.loop.state import CallState, find_call
+from treadle.tools.program_hints import find_hint
 from treadle.tools.programs import Program, ProgramMistake, bind_arguments, read_program, to_plain
 from treadle.tools.python_signatures import PythonFunction, write_functions
 from treadle.tools.text import NO_RESULT, to_text
+from treadle.tools.validate import InvalidArguments
 from treadle.tools.values import shorten_json_text
 from treadle.toolsets.wrappers import MappedToolset, return_schema
 
 RUN_PROGRAM = "run_program"
 MOST_LISTED = 20  # calls in a problem
 MOST_PRINTED = 2_000  # characters of what a program that failed had printed
+
+NO_VALUE = "The program has run. It has no value: end it with an expression, or print, to read something of it."
+LEFT_OUT = "The program's own definition of {} was left out: it is defined already."
 
 DESCRIPTION = """\
 Run a Python program that calls the functions below. You read the value of its last expression and what it prints, nothing else.
@@ -107,6 +112,12 @@ class ProgramToolset(MappedToolset):
 
     def _with_program(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
         functions = self.functions(tools)
+        specs = {tool.name: tool.spec for tool in tools}
+        programs = Programs(
+            "program",
+            {name: specs[function.tool] for name, function in functions.items()},
+            "\n".join([function.plain_text for function in functions.values()]),
+        )
         description = DESCRIPTION + "\n".join([function.text for function in functions.values()])
         parameters = {
             "type": "object",
@@ -116,7 +127,7 @@ class ProgramToolset(MappedToolset):
         }
         # Its calls are judged one by one, and not repeated when it is run again: by itself it changes nothing.
         program = Tool(
-            ToolSpec(RUN_PROGRAM, description, parameters),
+            ToolSpec(RUN_PROGRAM, description, parameters, programs=programs),
             effect="read",
             retry="idempotent",
             toolset="programs",
@@ -129,7 +140,8 @@ class ProgramToolset(MappedToolset):
         """Return the functions that programs can call, by their names in Python."""
         offered = [tool for tool in tools if not tool.offered and self._policy.offers(tool, Situation())]
         returns = {tool.name: schema for tool in offered if (schema := return_schema(self, tool.name)) is not None}
-        return write_functions([tool.spec for tool in offered], returns)
+        reading = {tool.name for tool in offered if tool.effect == "read"}
+        return write_functions([tool.spec for tool in offered], returns, reading)
 
     def find_literals(self, call: Call, tool_name: str) -> frozenset[tuple[str, str | int | float]]:
         """Return the values that a program has written out for its calls of a tool, with the names of their parameters."""
@@ -176,7 +188,7 @@ class _ProgramCall:
             raise self._problem("The program was stopped: run again after an interruption, it ended before calls that it had made.")
         if ended.error or ended.unawaited:
             raise self._failure(program, ended)
-        return self._result(ended)
+        return self._result(program, ended)
 
     def _inner(self) -> Sequence[CallState]:
         return find_inner_calls(self._run.state, self._call.id)
@@ -220,6 +232,9 @@ class _ProgramCall:
             arguments = to_plain(bind_arguments(function, requested.args, requested.kwargs))
         except TypeError as error:
             return CallReply(problem=f"{requested.function}: {error}", kind="invalid")
+        checked = self._run.catalog.validator(function.tool).check(arguments)
+        if not isinstance(checked, InvalidArguments):
+            arguments = checked.arguments  # with what was converted, as in a call of the model's own
         if self._made >= self._mode.calls:
             raise StopProgram(f"The program was stopped at line {requested.line}: it may make at most {self._mode.calls} calls.")
         self._made += 1
@@ -248,15 +263,15 @@ class _ProgramCall:
 
     # results
 
-    def _result(self, ended: ProgramResult) -> ToolResult:
+    def _result(self, program: Program, ended: ProgramResult) -> ToolResult:
         try:
             value = to_plain(ended.value)
         except TypeError:
             value = str(ended.value)
-        parts = [ended.printed.rstrip(), *([] if value is None else [to_text(value)])]
-        content = "\n".join(filter(None, parts))
-        if not content:
-            content = "The program has run. It has no value: end it with an expression, or print, to read something of it."
+        parts = [ended.printed.rstrip(), "" if value is None else to_text(value)]
+        content = "\n".join(filter(None, parts)) or NO_VALUE
+        if program.left_out:
+            content += f"\n{LEFT_OUT.format(', '.join(program.left_out))}"
         return ToolResult(content, data=value, untrusted=reads_untrusted(self._inner()))
 
     def _failure(self, program: Program, ended: ProgramResult) -> ToolProblem:
@@ -264,7 +279,8 @@ class _ProgramCall:
         if ended.error:
             where = f"Line {ended.line}: " if ended.line else ""
             source = program.source.splitlines()[ended.line - 1].strip() if ended.line else ""
-            lines += [f"{where}{ended.error}", *([f"    {source}"] if source else [])]
+            hint = find_hint(ended.error, source, self._functions)
+            lines += [f"{where}{ended.error}", *([f"    {source}"] if source else []), *([hint] if hint else [])]
         lines += [f"Line {call.line}: {call.function} was called without `await`, so it was not run." for call in ended.unawaited]
         printed = ended.printed.rstrip()[-MOST_PRINTED:]
         return self._problem("The program failed.", *lines, *([f"It printed:\n{printed}"] if printed else []))

@@ -131,11 +131,14 @@ class _Execution:
         self._respond = respond
         self._printed = printed
         self._open: dict[int, FunctionCall] = {}
+        self._raised: list[tuple[str, int]] = []  # problems of calls, and their lines
 
     async def run(self) -> ProgramResult:
         from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, MontyError, NameLookupSnapshot
 
         try:
+            if self._program.modules:
+                await self._step(self._session.feed_start, f"import {', '.join(self._program.modules)}")
             step = await self._step(lambda: self._session.feed_start(self._program.source, print_callback=self._printed))
             while not isinstance(step, MontyComplete):
                 if isinstance(step, FunctionSnapshot):
@@ -181,18 +184,24 @@ class _Execution:
         if self._program.waits:
             self._open[step.call_id] = call
             return {"future": ...}
-        (reply,) = await self._respond([call])
-        return _to_answer(reply)
+        return (await self._make([call]))[0]
 
     async def _settle(self, call_ids: Sequence[int]) -> dict[int, Any]:
-        replies = await self._respond([self._open.pop(call_id) for call_id in call_ids])
-        return {call_id: _to_answer(reply) for call_id, reply in zip(call_ids, replies, strict=True)}
+        answers = await self._make([self._open.pop(call_id) for call_id in call_ids])
+        return dict(zip(call_ids, answers, strict=True))
+
+    async def _make(self, calls: Sequence[FunctionCall]) -> list[dict[str, Any]]:
+        replies = await self._respond(calls)
+        self._raised += [(reply.problem, call.line) for call, reply in zip(calls, replies, strict=True) if reply.problem]
+        return [_to_answer(reply) for reply in replies]
 
     def _fail(self, error: Any) -> ProgramResult:
         if not hasattr(error, "traceback"):  # its process has ended
             return ProgramResult(None, CRASHED, 0, self._printed.output, tuple(self._open.values()))
         trace, words = error.traceback(), error.display("type-msg")
         line = trace[-1].line if trace else 0
+        for problem, at in self._raised:  # the interpreter has the line of an `except` that it passed
+            line = at if problem in words else line
         return ProgramResult(None, words, line, self._printed.output, tuple(self._open.values()))
 
 

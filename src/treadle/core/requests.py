@@ -33,13 +33,27 @@ class ToolSpec(Struct, frozen=True, omit_defaults=True):
     """A tool as described to the model: name, what it does, and a JSON schema of its arguments.
 
     `command_line` has the options that stand for arguments where a model calls it by a command line; the one without a name
-    is about every line.
+    is about every line. `programs` says that it runs programs.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
     command_line: dict[str, Shorthand] = {}
+    programs: "Programs | None" = None
+
+
+class Programs(Struct, frozen=True):
+    """That a tool runs Python programs, for models that write calls as text: they write a program as a block of code.
+
+    argument   the argument that takes the program
+    functions  the tools that programs call, by their names in Python
+    listing    these as signatures of Python functions, whose calls aren't awaited
+    """
+
+    argument: str
+    functions: dict[str, ToolSpec]
+    listing: str
 
 
 class Options(Struct, frozen=True):

@@ -6,7 +6,7 @@ The interpreter is `agent.interpreter`; nothing is executed here.
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
@@ -14,7 +14,8 @@ from msgspec import Struct
 from treadle.tools.python_signatures import PythonFunction
 
 MAX_PROGRAM = 20_000  # characters
-_FENCE = re.compile(r"\s*```[a-zA-Z]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+MODULES = ("asyncio", "json", "math", "re")  # may be used without an import: each of these names has one meaning
+_FENCE = re.compile(r"^[ \t]*```\w*[ \t]*\n(.*?)\n?^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 Literals = dict[str, frozenset[tuple[str, str | int | float]]]
 
@@ -22,13 +23,18 @@ Literals = dict[str, frozenset[tuple[str, str | int | float]]]
 class Program(Struct, frozen=True):
     """A program that was read.
 
+    source    what is run: the program as the model wrote it, or where that has one reading only, what it meant
     waits     whether it awaits its calls; otherwise each one returns its value directly
     literals  the values that are written out as arguments of calls, with their parameters' names, by tool
+    modules   modules that it uses without having imported them
+    left_out  its own definitions of tools that read, which aren't run
     """
 
     source: str
     waits: bool
     literals: Literals
+    modules: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class ProgramMistake(Exception):
@@ -37,27 +43,104 @@ class ProgramMistake(Exception):
 
 def read_program(source: str, functions: Mapping[str, PythonFunction]) -> Program:
     """Read a program. Raises `ProgramMistake`."""
-    source = strip_fence(source)
     if len(source) > MAX_PROGRAM:
         raise ProgramMistake(f"The program has {len(source):,} characters; at most {MAX_PROGRAM:,} are run. Split it.")
     if "\0" in source:
         raise ProgramMistake("The program contains null characters, which Python doesn't read.")
+    source = strip_fence(source)
+    source = _leave_out_imports(source, _parse(source), functions)
+    source, left_out = _leave_out_definitions(source, _parse(source), functions)
+    source = _end_with_value(source, _parse(source))
+    tree = _parse(source)
+    waits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith | ast.AsyncFunctionDef) for node in ast.walk(tree))
+    return Program(source, waits, _find_literals(tree, functions), _find_unimported(tree), left_out)
+
+
+def _parse(source: str) -> ast.Module:
     try:
-        tree = ast.parse(source)
+        return ast.parse(source)
     except SyntaxError as error:
         line = (error.text or "").strip()
         shown = f"\n    {line}" if line else ""
         raise ProgramMistake(f"Line {error.lineno or 1}: SyntaxError: {error.msg}{shown}") from None
     except (ValueError, RecursionError, MemoryError):
         raise ProgramMistake("The program can't be read: it is nested too deeply.") from None
-    waits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith | ast.AsyncFunctionDef) for node in ast.walk(tree))
-    return Program(source, waits, _find_literals(tree, functions))
+
+
+def _leave_out_imports(source: str, tree: ast.Module, functions: Mapping[str, PythonFunction]) -> str:
+    """Return a program without imports of the functions that are tools: they are there without."""
+    return _leave_out(source, [node for node in tree.body if isinstance(node, ast.ImportFrom) and _imports_only(node, functions)])
+
+
+def _imports_only(node: ast.ImportFrom, functions: Mapping[str, PythonFunction]) -> bool:
+    return all(alias.name in functions and alias.asname in (None, alias.name) for alias in node.names)
+
+
+def _leave_out_definitions(source: str, tree: ast.Module, functions: Mapping[str, PythonFunction]) -> tuple[str, tuple[str, ...]]:
+    """Return a program without its own versions of tools that read, which would return what the model made up; and their names.
+
+    With one of a tool that changes something, the program may have been meant to change nothing.
+    """
+    own = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in functions]
+    for node in own:
+        if not functions[node.name].reads:
+            raise ProgramMistake(f"Line {node.lineno}: {node.name} is defined already: call it without a definition of your own.")
+    return _leave_out(source, own), tuple([node.name for node in own])
+
+
+def _leave_out(source: str, statements: Sequence[ast.FunctionDef | ast.AsyncFunctionDef | ast.ImportFrom]) -> str:
+    """Return a program with `pass` in the place of some statements. The other lines keep their numbers."""
+    lines = source.encode().split(b"\n")
+    for node in reversed(statements):
+        decorators = [] if isinstance(node, ast.ImportFrom) else node.decorator_list
+        first, last = min([node.lineno, *[each.lineno for each in decorators]]), node.end_lineno or node.lineno
+        before, behind = lines[first - 1][: node.col_offset], lines[last - 1][node.end_col_offset :]
+        lines[first - 1 : last] = [before + b"pass" + behind, *[b""] * (last - first)]
+    return b"\n".join(lines).decode()
+
+
+def _end_with_value(source: str, tree: ast.Module) -> str:
+    """Return a program that ends in the value it has worked out, if it neither prints nor ends in an expression.
+
+    That is what its last statement assigns, or what a function returns that nothing calls. A coroutine at the end is awaited.
+    """
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    coroutines = {node.name for node in tree.body if isinstance(node, ast.AsyncFunctionDef)}
+    match tree.body[-1] if tree.body else None:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) as last if name in coroutines:
+            lines = source.split("\n")
+            line = lines[last.lineno - 1].encode()
+            lines[last.lineno - 1] = (line[: last.col_offset] + b"await " + line[last.col_offset :]).decode()
+            return "\n".join(lines)
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)) if "print" not in names:
+            return f"{source}\n{name}"
+        case ast.FunctionDef(name=name, args=taken) | ast.AsyncFunctionDef(name=name, args=taken) if name not in names:
+            return f"{source}\n{'await ' if name in coroutines else ''}{name}()" if _needs_nothing(taken) else source
+        case _:
+            return source
+
+
+def _needs_nothing(taken: ast.arguments) -> bool:
+    positional = len(taken.posonlyargs) + len(taken.args)
+    return positional == len(taken.defaults) and all(default is not None for default in taken.kw_defaults)
+
+
+def _find_unimported(tree: ast.Module) -> tuple[str, ...]:
+    bound = {name for node in ast.walk(tree) for name in _bound_names(node)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return tuple([name for name in MODULES if name in used - bound])
 
 
 def strip_fence(source: str) -> str:
-    """Return a program without the fence of a code block around it."""
-    fenced = _FENCE.fullmatch(source)
-    return fenced[1] if fenced else source
+    """Return the inside of the block of code that a program is in, if there is one block. What is said around it isn't Python."""
+    blocks = _FENCE.findall(source)
+    if len(blocks) != 1:
+        return source
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return blocks[0]
+    return source
 
 
 def bind_arguments(function: PythonFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Names that Python doesn't take are changed: `docs-read` is called as `docs_read`
 
 import keyword
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
@@ -18,19 +18,35 @@ _MOST_CHOICES = 12
 
 
 class PythonFunction(Struct, frozen=True):
-    """A tool as a function: the tool's name, its parameters by their names in Python, required ones first, and its text."""
+    """A tool as a function: the tool's name, its parameters by their names in Python, required ones first, and its text.
+
+    `text` declares it as asynchronous. `keys` are those of objects in its result, as far as they are known. `reads` says that it
+    changes nothing.
+    """
 
     tool: str
     parameters: dict[str, str]
     text: str
+    keys: frozenset[str] = frozenset()
+    reads: bool = False
+
+    @property
+    def plain_text(self) -> str:
+        """The signature for a program that doesn't await its calls. A small model fills in the body of what begins with `def`."""
+        return self.text.removeprefix("async def ")
 
 
-def write_functions(specs: Iterable[ToolSpec], returns: Mapping[str, Mapping[str, Any]]) -> dict[str, PythonFunction]:
-    """Return tools as functions, by their names in Python; `returns` has the schemas of results that are known."""
+def write_functions(
+    specs: Iterable[ToolSpec], returns: Mapping[str, Mapping[str, Any]], read_only: Container[str] = ()
+) -> dict[str, PythonFunction]:
+    """Return tools as functions, by their names in Python.
+
+    `returns` has the schemas of results that are known, `read_only` the tools that change nothing.
+    """
     functions: dict[str, PythonFunction] = {}
     for spec in specs:
         name = _free_name(spec.name, functions)
-        functions[name] = _write_function(name, spec, returns.get(spec.name))
+        functions[name] = _write_function(name, spec, returns.get(spec.name), reads=spec.name in read_only)
     return functions
 
 
@@ -49,7 +65,7 @@ def _free_name(name: str, taken: Mapping[str, object]) -> str:
     return plain
 
 
-def _write_function(name: str, spec: ToolSpec, returns: Mapping[str, Any] | None) -> PythonFunction:
+def _write_function(name: str, spec: ToolSpec, returns: Mapping[str, Any] | None, *, reads: bool) -> PythonFunction:
     schema = spec.parameters
     properties = cast("dict[str, Any]", schema.get("properties") or {})
     required = cast("list[str]", schema.get("required") or [])
@@ -61,7 +77,22 @@ def _write_function(name: str, spec: ToolSpec, returns: Mapping[str, Any] | None
         written.append(_write_parameter(alias, properties[each], schema, is_required=each in required))
     result = "Any" if returns is None else _write_type(returns, returns)
     head = f"async def {name}({', '.join(written)}) -> {result}"
-    return PythonFunction(spec.name, parameters, "\n".join([head, *_write_docstring(spec, parameters, properties)]))
+    text = "\n".join([head, *_write_docstring(spec, parameters, properties)])
+    return PythonFunction(spec.name, parameters, text, frozenset(_find_keys(returns)), reads)
+
+
+def _find_keys(schema: Any) -> Iterator[str]:
+    match schema:
+        case Mapping():
+            known = cast("Mapping[str, Any]", schema)
+            yield from _as_mapping(known.get("properties"))
+            for each in known.values():
+                yield from _find_keys(each)
+        case list():
+            for each in cast("list[Any]", schema):
+                yield from _find_keys(each)
+        case _:
+            pass
 
 
 def _write_parameter(name: str, schema: Any, whole: Mapping[str, Any], *, is_required: bool) -> str:

@@ -15,6 +15,8 @@ there are results, it chooses between calls and an answer itself, and one that o
 question is for a fact, `findings_check` says whether the records that were looked up hold it. If they surely do, the model is asked
 for the answer. If they don't, it may look elsewhere, and its answer is replaced by one that says so: it would take the nearest
 value.
+
+Where the only tool runs programs (code mode), `program_blocks` has it write them.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -34,6 +36,7 @@ from treadle.dialects.json_repair import JsonRead, read_object
 from treadle.guard.trust import wrap_untrusted
 from treadle.models.calling.findings_check import asks_for_fact, is_checkable, judge_findings, not_found_notice
 from treadle.models.calling.grounding import ConversationText
+from treadle.models.calling.program_blocks import ProgramWriter
 from treadle.models.calling.prompted import PromptedModel
 from treadle.models.calling.tool_fit import ToolFit, judge_tool_fit, tool_fit_request
 from treadle.models.calling.turn_results import format_result_lines, last_turn
@@ -74,6 +77,7 @@ class ConstrainedModel:
         self._model = model
         self._spoken = PromptedModel(model, CONSTRAINED)
         self._sure = sure
+        self._programs = ProgramWriter(model, sure)
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply."""
@@ -85,6 +89,8 @@ class ConstrainedModel:
         if request.must_call or choice not in (None, "auto"):
             named = tuple([tool for tool in request.tools if tool.name == choice])
             return self._stream_calls(request, _accept_any_call, constrained_schema(named or request.tools), _ANSWER_NOW)
+        if len(request.tools) == 1 and (programs := request.tools[0].programs) is not None:
+            return self._programs.reply(request, programs)
         if request.history[-1].role == "person":
             return self._reply_first(request)
         return self._reply_after_results(request)

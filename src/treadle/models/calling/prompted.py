@@ -12,6 +12,7 @@ from treadle.core.calls import Call, Result
 from treadle.core.messages import Message, Text, text_of
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta
 from treadle.core.seams import Dialect, Heard, Model, warm_model
+from treadle.dialects.program_blocks import add_program_blocks, end_open_block
 
 
 class PromptedModel:
@@ -23,17 +24,19 @@ class PromptedModel:
         self._model = model
         self._dialect = dialect
         self._heard = heard or dialect
-        self._form = f"spoken {dialect.name}"
+        self._spelled = dialect  # that of the calls in the history: with programs as blocks, if they were on offer
         self._taught = ("", "")  # the instructions asked with last, and those with the tools explained
 
     async def reply(self, request: Request) -> AsyncGenerator[Delta]:
         """Stream the reply, with the calls parsed from its text."""
-        parser = self._heard.parser(request.tools, self.traits.thinks or None)
+        parser = add_program_blocks(self._heard, request.tools).parser(request.tools, self.traits.thinks or None)
         called = False
         async for delta in self._model.reply(self._to_text_request(request)):
             match delta:
                 case TextDelta():
                     heard = parser.feed(delta.text)
+                case ReplyEnded(finish="done"):
+                    heard = end_open_block(parser.close(), request.tools)
                 case ReplyEnded():
                     heard = parser.close()
                 case _:
@@ -61,7 +64,9 @@ class PromptedModel:
         return replace(self._to_text_history(request), instructions=self._explain_tools(request), tools=())
 
     def _to_text_history(self, request: Request) -> Request:
-        return replace(request, history=request.history.convert(self._form, self._to_text_message))
+        if request.tools:
+            self._spelled = add_program_blocks(self._dialect, request.tools)
+        return replace(request, history=request.history.convert(f"spoken {self._spelled.name}", self._to_text_message))
 
     def _explain_tools(self, request: Request) -> str:
         """Return the instructions with the tools explained.
@@ -69,7 +74,7 @@ class PromptedModel:
         They stay for a request without tools: the server has cached them already.
         """
         if request.tools:
-            taught = f"{request.instructions}\n\n{self._dialect.explain(request.tools)}".lstrip()
+            taught = f"{request.instructions}\n\n{self._spelled.explain(request.tools)}".lstrip()
             self._taught = (request.instructions, taught)
         return self._taught[1] if self._taught[0] == request.instructions and self._taught[1] else request.instructions
 
@@ -77,7 +82,7 @@ class PromptedModel:
         match message.role:
             case "model":
                 calls = [part for part in message.parts if isinstance(part, Call)]
-                spelled = self._dialect.spell(calls) if calls else ""
+                spelled = self._spelled.spell(calls) if calls else ""
                 return Message("model", (Text("\n".join(filter(None, (text_of(message.parts), spelled)))),))
             case "tools":
                 results = [part for part in message.parts if isinstance(part, Result)]
