@@ -58,8 +58,8 @@ def test_the_outcome_of_a_call_is_seen_beside_long_arguments(monkeypatch):
         f'→ write(path="notes.md", content="{"x" * 37}…", and=…',
         f'→ write(path="notes.md", content="{"x" * 30}… needs approval',
         f'… write(path="notes.md", content="{"x" * 36}…: halfway',
-        '← write(path="notes.md",… 2.0 s: Written: notes.md has 1 line. [2 more lines]',
-        f'← write(path="notes.md", content="{"x" * 21}… 2.0 s: No. It is there.',
+        '← write(path="notes.md", co… 2.0 s: Written: notes.md has 1 line. [2 more lines]',
+        f'← write(path="notes.md", content="{"x" * 20}… 2.0 s: No. [1 more line]',
     ]
 
 

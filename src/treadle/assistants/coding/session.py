@@ -251,7 +251,7 @@ class CodingSession:
 
     def _make_plan_tool(self) -> Any:
         def preview(steps: list[str]) -> Preview:
-            return Preview("\n".join([f"{number}. {step}" for number, step in enumerate(steps, 1)]))
+            return Preview("\n".join([f"{number}. {step}" for number, step in enumerate(steps, 1)]), covers=("steps",))
 
         return tool(self.propose_plan, name=PROPOSE_PLAN, retry="idempotent", preview=preview, sequential=True)
 

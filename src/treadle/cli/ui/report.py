@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from treadle.agent.talk import exit_code
 from treadle.cli.exit_codes import FAILED
-from treadle.cli.ui.approval_prompt import print_preview, print_settle_commands, print_unclear_calls
+from treadle.cli.ui.approval_prompt import print_settle_commands, print_unclear_calls
+from treadle.cli.ui.call_details import print_call, print_preview
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.render import clean_for_terminal, format_call, format_count, to_terminal_json
 from treadle.cli.ui.screen import Screen
@@ -116,12 +117,13 @@ def print_approval(screen: Screen, approval: Approval) -> None:
     if approval.unclear:
         print_settle_commands(screen, approval)
         return
-    screen.tell(
-        f"  {clean_for_terminal(approval.call_id)}: {make_visible(approval.name)} "
-        f"{make_visible(to_terminal_json(approval.arguments))}"
-    )
-    if approval.preview:
-        print_preview(screen, approval.preview, "    ")
+    call_id = clean_for_terminal(approval.call_id)
+    if screen.notes_on_terminal:
+        print_call(screen, approval, f"  {call_id}: ", "    ")
+    else:
+        screen.tell(f"  {call_id}: {make_visible(approval.name)} {make_visible(to_terminal_json(approval.arguments))}")
+        if approval.preview:
+            print_preview(screen, approval.preview, "    ")
     if approval.reason:
         screen.tell(f"    {make_visible(approval.reason)}", "dim")
 
