@@ -70,7 +70,9 @@ def _explain_broken(error: OSError, run_id: str) -> OSError:
 
 
 def _make_printer(face: Display, *, says: bool) -> EventPrinter:
-    return EventPrinter(face.screen, says=says and face.form == "text", thinking=face.thinking)
+    return EventPrinter(
+        face.screen, says=says and face.form == "text", thinking=face.thinking, verbose=face.verbose, asks=face.asks
+    )
 
 
 async def _run_interruptible(

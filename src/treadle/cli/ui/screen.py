@@ -3,6 +3,7 @@
 Colours are used only on a terminal where NO_COLOR isn't set.
 """
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Generator, Hashable
@@ -23,6 +24,7 @@ STYLES = {  # of letters only: what is behind them is the person's own choice
     "magenta": "35",
     "cyan": "36",
 }
+HOLD_SECONDS = 1.0  # that a note is held
 NARROWEST, WIDEST = 40, 200  # columns
 
 RedirectT = TypeVar("RedirectT", bound=TextIO)
@@ -130,12 +132,13 @@ class Screen:
         self.topic = topic
 
     def hold_note(self, topic: Hashable, text: str, style: str = "dim") -> None:
-        """Write a note once anything else is written, unless another one has come in its place by then (`replace_held`).
+        """Write a note in a second, or before anything else is, unless another one comes in its place (`replace_held`).
 
         It is written at once where no status line shows meanwhile what goes on.
         """
         if self.status.is_drawing and not self._quiet:
             self._held[topic] = text, style
+            asyncio.get_running_loop().call_later(HOLD_SECONDS, self.replace_held, topic)
         else:
             self.note(text, style, topic)
 
