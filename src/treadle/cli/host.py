@@ -120,7 +120,10 @@ class AssistantConversation(Conversation):
         how = {"journal": True, **caller_arguments(await self.session.caller())}
         with suppress(TurnInterrupted):
             work = partial(self.agent.resume, run_id, **how)
-            return await take_turn(self.agent, run_id, self.face, lambda watchers: work(watchers=watchers), steer=self.steer)
+            self.face.goes_on = self.face.is_interactive
+            result = await take_turn(self.agent, run_id, self.face, lambda watchers: work(watchers=watchers), steer=self.steer)
+            self.is_interrupted = result.interrupted
+            return result
         return None
 
     async def converse(

@@ -34,6 +34,7 @@ class Display:
         self.person = ApprovalPrompt(self.screen, given.get("user") or "", stores=stores) if self.is_interactive else None
         self.says_yes = bool(given.get("yes"))
         self.turn_input: TurnInput | None = None  # of a conversation at a terminal
+        self.goes_on = False  # what is interrupted goes on with the next message, which is typed here
         self.approver: Approver | None = approve_all if self.says_yes else self.person
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from treadle.core.wrapping import display_width
+from treadle.core.wrapping import display_width, fit_columns
 from treadle.guard.visible_text import HIDDEN, escape_match, make_visible
 
 _STRING = r"[^\x07\x1b\x80-\x9f]*"  # what a control string holds
@@ -98,21 +98,6 @@ def fit_lines(text: str, most: int) -> str:
         return to_one_line(text, most)
     more = f" [{format_count(len(lines) - 1, 'more line')}]"
     return to_one_line(lines[0], most - len(more)) + more
-
-
-def fit_columns(text: str, most: int) -> str:
-    """Return as much of a line as fits into so many columns."""
-    if text.isascii():
-        return text if len(text) <= most else text[: most - 1] + "…"
-    if display_width(text) <= most:
-        return text
-    kept, width = 0, 0
-    for character in text:
-        width += display_width(character)
-        if width > most - 1:
-            break
-        kept += 1
-    return text[:kept] + "…"
 
 
 def fold_line(line: str, width: int | None, indent: str = "") -> list[str]:
