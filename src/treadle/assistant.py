@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treadle.core.errors import ContextNotFound
     from treadle.core.messages import Quote
     from treadle.core.seams import Situation
-    from treadle.core.wrapping import wrap_words
+    from treadle.core.wrapping import fit_columns, wrap_words
     from treadle.engine.setup import Caller
     from treadle.guard.rules import Rule, RulePolicy
     from treadle.jobs.execution import JobContext, JobKind, JobResult, execute_job
@@ -70,6 +70,7 @@ _HOMES = {
     "execute_job": "treadle.jobs.execution",
     "exit_code": "treadle.agent.talk",
     "expand_mentions": "treadle.plugins.prompts",
+    "fit_columns": "treadle.core.wrapping",
     "lazy_import": "treadle.plugins.assistant",
     "list_assistants": "treadle.plugins.assistants",
     "mcp_toolsets": "treadle.plugins.mcp_servers",
@@ -124,6 +125,7 @@ __all__ = [
     "execute_job",
     "exit_code",
     "expand_mentions",
+    "fit_columns",
     "lazy_import",
     "list_assistants",
     "mcp_toolsets",

@@ -212,6 +212,25 @@ def test_approval_shows_what_would_happen__nobody_is_asked_about_what_cant_work(
     assert all("Nobody sells gold." in result for result in played.results())
 
 
+def _quoted(note: str) -> Preview:
+    return Preview(f"It would say: {note}", covers=("note",))
+
+
+@tool(preview=_quoted)
+async def write_down(note: str) -> str:
+    """Write a note down."""
+    return "written"
+
+
+def test_approval_shows_what_would_happen__and_which_arguments_it_shows_whole(story, tmp_path):
+    """Also to another process. Not those of which a part is masked, or left out."""
+    notes = ["milk", f"sk-ant-api03-{'a' * 95}", "x" * 100_001]
+    with wire.WireServer([tuple(call("write_down", {"note": note}) for note in notes), "so"]) as server:
+        waiting = asyncio.run(story.agent(server, [write_down]).run("Go.", run_id="r", journal=lasting(tmp_path))).approvals
+        later = asyncio.run(story.agent(server, [write_down]).approvals("r", journal=lasting(tmp_path)))
+    assert [approval.covers for approval in waiting] == [approval.covers for approval in later] == [("note",), (), ()]
+
+
 shelf = [2]
 
 

@@ -105,6 +105,45 @@ def test_the_main_flow(home, folder, windows):
     assert window.is_over()
 
 
+def test_turns_are_told_apart_by_blank_lines_and_by_the_style_of_what_is_typed(home, folder, windows):
+    windows.append(window := Tmux(home, folder, "code", "-m", script(home, asks(READ), "It is three.", "Yes.")))
+    window.seen(last="ask>")
+    window.type("what is the price?")
+    window.seen("It is three.", last="ask>")
+    window.type("sure?")
+    lines = window.seen("Yes.", last="ask>").splitlines()
+    for typed in ("ask> what is the price?", "ask> sure?"):
+        at = lines.index(typed)
+        assert (lines[at - 1], bool(lines[at + 1].strip())) == ("", True)
+    shown = coloured(window.screen(raw=True))
+    assert [shown[line] for line in ("ask> sure?", "Yes.")] == ["1", ""]
+    window.type("/quit")
+    assert window.is_over()
+
+
+def test_an_approval_is_short_and_says_why(home, folder, windows):
+    edit = ("replace_text", {"path": "shop.py", "old": " + 1", "new": "", "replace_all": True})
+    windows.append(window := Tmux(home, folder, "code", "-m", script(home, asks(READ), asks(edit), "Done."), "fix it"))
+    lines = window.seen("Run it?").splitlines()
+    at = lines.index('→ replace_text(path="shop.py", replace_all=true, …) needs approval')
+    assert lines[at - 1].startswith('→ read_file(path="shop.py") ← ')
+    assert lines[at + 1 : at + 8] == [
+        "--- shop.py",
+        "+++ shop.py",
+        "@@ -1,2 +1,2 @@",
+        " def price(count):",
+        "-    return count * 3 + 1",
+        "+    return count * 3",
+        "In the mode ask, edits need your approval.",
+    ]
+    window.type("y")
+    assert re.search(
+        r"^← \d+ ms: Changed shop.py: line 2 is new. \[5 more lines\]$", window.seen("Done.", last="ask>"), re.MULTILINE
+    )
+    window.type("/quit")
+    assert window.is_over()
+
+
 def test_a_narrow_window_that_is_resized(home, folder, windows):
     model = script(home, asks(READ), asks(FIX), "Fixed, in the one line where it had been wrong all the time.")
     windows.append(window := Tmux(home, folder, "code", "-m", model, columns=32, rows=20))

@@ -83,7 +83,9 @@ def test_in_a_conversation_the_reply_ends_and_another_process_can_go_on(home):
         terminal.type("Go.\n")
         wait_for(marker)
         terminal.process.send_signal(signal.SIGINT)
-        terminal.until("To go on: treadle resume cut")
+        terminal.until("treadle: interrupted; your next message goes on from here.")
         terminal.until("> ")
+        assert "treadle resume" not in terminal.shown
         assert terminal.interrupted() == 0
+    assert "To go on: treadle resume cut\r\n" in terminal.shown
     assert treadle(home, "resume", "cut", "-m", script(home, ANSWERS, name="then.json")).out == f"{ANSWERS}\n"

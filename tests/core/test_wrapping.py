@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties import examples
-from treadle.core.wrapping import WordWrapper, display_width, wrap_words
+from treadle.core.wrapping import WordWrapper, display_width, fit_columns, wrap_words
 
 PROSE = "The engine, policy and approvals are real."
 
@@ -16,6 +16,11 @@ def test_lines_break_between_words():
 
 def test_without_a_width_nothing_is_broken():
     assert wrap_words(PROSE * 10, None) == PROSE * 10
+
+
+def test_a_line_is_cut_to_its_columns():
+    assert [fit_columns("abcdef", 6), fit_columns("abcdefg", 6)] == ["abcdef", "abcde…"]
+    assert [fit_columns("\u65e5\u672c", 4), fit_columns("\u65e5\u672c\u8a9e", 5)] == ["\u65e5\u672c", "\u65e5\u672c…"]
 
 
 def test_a_word_that_fits_no_line_stays_whole():

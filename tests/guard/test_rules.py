@@ -30,16 +30,16 @@ def test_reading_is_allowed_where_no_rule_speaks():
     assert judge([], a_tool("stock", "read")) == Allow("default", "stock only reads.")
 
 
-@pytest.mark.parametrize("effect", ["write", "destroy"])
-def test_effects_are_asked_about_where_no_rule_speaks(effect):
-    assert judge([], a_tool(effect=effect)) == Ask("default", "No rule allows order without asking.")
+@pytest.mark.parametrize(("effect", "may"), [("write", "change"), ("destroy", "destroy")])
+def test_effects_are_asked_about_where_no_rule_speaks(effect, may):
+    assert judge([], a_tool(effect=effect)) == Ask("default", f"order may {may} something, and no rule allows it.")
 
 
 @pytest.mark.parametrize("effect", ["write", "destroy"])
 def test_effects_are_denied_where_no_one_can_be_asked_and_the_model_is_told(effect):
     verdict = judge([], a_tool(effect=effect), ALONE)
     assert isinstance(verdict, Deny)
-    assert verdict.reason.startswith("No rule allows order without asking.")
+    assert verdict.reason.startswith(f"order may {'change' if effect == 'write' else 'destroy'} something, and no rule allows it. ")
     assert "no one is there to be asked" in verdict.reason
 
 

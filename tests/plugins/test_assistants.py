@@ -167,9 +167,9 @@ def offer_of(arguments):
 def test_a_command_has_its_own_options_and_those_that_all_have():
     parser = ArgumentParser()
     add_command_options(parser, offer_of(lambda parser: parser.add_argument("--far", action="store_true")))
-    typed = ["--far", "-m", "a:b", "--base-url", "http://x", "--dialect", "bash", "--user", "ann", "--yes", "-q"]
-    common = {"model": "a:b", "base_url": "http://x", "dialect": "bash", "user": "ann", "yes": True, "quiet": True}
-    assert parser.parse_args(typed) == Namespace(far=True, **common)
+    typed = ["--far", "-m", "a:b", "--base-url", "http://x", "--dialect", "bash", "--user", "ann", "--yes", "-q", "-v"]
+    model = {"model": "a:b", "base_url": "http://x", "dialect": "bash"}
+    assert parser.parse_args(typed) == Namespace(far=True, **model, user="ann", yes=True, quiet=True, verbose=True)
 
 
 def test_options_that_clash_are_told_in_a_sentence():

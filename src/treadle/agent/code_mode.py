@@ -161,7 +161,9 @@ class ProgramToolset(MappedToolset):
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Return what a call would do; of a program, its source."""
-        return Preview(call.arguments["program"]) if call.name == RUN_PROGRAM else await super().preview(call, context)
+        if call.name != RUN_PROGRAM:
+            return await super().preview(call, context)
+        return Preview(call.arguments["program"], covers=("program",))
 
 
 class _ProgramCall:

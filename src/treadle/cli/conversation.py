@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -51,6 +52,7 @@ class Conversation:
         self.run_id = run_id
         self.usage = Usage()
         self.turns = 0
+        self.is_interrupted = False  # the last turn is
         self._chosen = chosen
         self.face = face
         self._caller = caller
@@ -82,6 +84,7 @@ class Conversation:
             self.steer,
         )
         self._attached = ()
+        self.is_interrupted = result.interrupted
         self.usage = self.usage + result.usage
         self.turns += 1
         return result
@@ -110,6 +113,11 @@ class Conversation:
         with self.face.screen.status.showing(RunStatus(idle="Writing a summary").describe):
             return bool(self.turns) and await self.agent.compact(self.run_id, journal=self._journal)
 
+    def leave(self) -> None:
+        """Say how to go on with a turn that was interrupted, where its person leaves."""
+        if self.face.goes_on and self.is_kept and self.is_interrupted:
+            self.face.screen.note(f"To go on: treadle resume {shlex.quote(self.run_id)}", "yellow")
+
     @property
     def is_kept(self) -> bool:
         """Whether the conversation is stored."""
@@ -137,7 +145,7 @@ class Conversation:
         else:
             begins = next(number for number, entry in enumerate(entries[ends[-2] :], ends[-2]) if isinstance(entry, Said))
             self.run_id = await self.agent.fork(self.run_id, begins, journal=self._journal)
-        self.turns = max(self.turns - 1, 0)
+        self.turns, self.is_interrupted = max(self.turns - 1, 0), False
         return True
 
     def use_model(self, name: str) -> None:
@@ -156,6 +164,7 @@ class Conversation:
     def start_afresh(self, context: Mapping[str, Any] | None = None) -> None:
         """Continue in a new run; in another context, if one is given."""
         self.run_id, self.usage, self.turns, self._earlier = new_run_id(), Usage(), 0, []
+        self.is_interrupted = False
         if context is not None and self._session is not None:
             self._session = AssistantSession(self._session.assistant, self._session.host, context)
             self._chosen = replace(self._chosen, about=dict(context))

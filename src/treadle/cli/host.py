@@ -35,7 +35,7 @@ from treadle.loop.state import replay
 from treadle.plugins.assistant import Assistant, Host
 from treadle.plugins.assistants import get_assistant
 
-COMMON_OPTIONS = ("model", "base_url", "dialect", "user", "yes", "quiet")
+COMMON_OPTIONS = ("model", "base_url", "dialect", "user", "yes", "quiet", "verbose")
 
 
 def run_with_host(
@@ -60,7 +60,7 @@ async def _await_with_status(work: Awaitable[int], face: Display, status: RunSta
 def _make_host(typed: dict[str, Any], face: Display, status: RunStatus, assistant: str) -> Host:
     """Return the host for a command of an assistant. Of the arguments, only the common options are read, as far as it has them."""
     chosen = options_from_args(Namespace(**typed, assistant=assistant))
-    printer = EventPrinter(face.screen, says=False)
+    printer = EventPrinter(face.screen, says=False, verbose=face.verbose, asks=face.asks)
 
     def watch(event: Event) -> None:
         status(event)
@@ -120,7 +120,10 @@ class AssistantConversation(Conversation):
         how = {"journal": True, **caller_arguments(await self.session.caller())}
         with suppress(TurnInterrupted):
             work = partial(self.agent.resume, run_id, **how)
-            return await take_turn(self.agent, run_id, self.face, lambda watchers: work(watchers=watchers), steer=self.steer)
+            self.face.goes_on = self.face.is_interactive
+            result = await take_turn(self.agent, run_id, self.face, lambda watchers: work(watchers=watchers), steer=self.steer)
+            self.is_interrupted = result.interrupted
+            return result
         return None
 
     async def converse(

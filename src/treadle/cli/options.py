@@ -16,7 +16,7 @@ from treadle.cli.server_options import (
     worker_options,
 )
 from treadle.core.states import RUN_STATUSES, parse_state_name
-from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options
+from treadle.settings.reserved import add_common_options, add_dialect_option, add_model_options, add_note_options
 
 LAST = "last"  # as in core.id_matching, which isn't imported for help
 RUN_ID = "the run's id, the beginning of it, or `last`"
@@ -153,7 +153,7 @@ def _display_options(command: CommandParser) -> None:
     form.add_argument("--json", action="store_true", help="print one JSON object at the end, and nothing else on stdout")
     form.add_argument("--events", action="store_true", help="print every event as a line of JSON")
     group.add_argument("--thinking", action="store_true", help="show the model's thinking on stderr")
-    _quiet_option(group.add_argument)
+    add_note_options(group.add_argument)
 
 
 def _quiet_option(add_argument: Callable[..., object]) -> None:

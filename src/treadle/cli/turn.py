@@ -1,6 +1,7 @@
 """One turn of a run, shown as it happens and reported at its end. Ctrl-C, Esc, SIGTERM or a closed stdout interrupts it."""
 
 import asyncio
+import signal
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from time import perf_counter
@@ -52,7 +53,8 @@ async def take_turn(
         journal = None if memory is None else Services(journal=memory)
         cut_off = await Runs(journal).interrupted_calls(run_id) if result.interrupted else ()
         words = "" if checked else teller.words
-        print_report(face, result, words, perf_counter() - began, cut_off, kept=memory is None)
+        goes_on = face.goes_on and signal.SIGTERM not in received
+        print_report(face, result, words, perf_counter() - began, cut_off, kept=memory is None, goes_on=goes_on)
     else:
         face.screen.tell("treadle: interrupted before the run had begun.", "yellow")
     exit_if_terminated(received)
@@ -70,7 +72,9 @@ def _explain_broken(error: OSError, run_id: str) -> OSError:
 
 
 def _make_printer(face: Display, *, says: bool) -> EventPrinter:
-    return EventPrinter(face.screen, says=says and face.form == "text", thinking=face.thinking)
+    return EventPrinter(
+        face.screen, says=says and face.form == "text", thinking=face.thinking, verbose=face.verbose, asks=face.asks
+    )
 
 
 async def _run_interruptible(

@@ -59,10 +59,14 @@ class Written(Struct, frozen=True, gc=False, tag_field="part", tag="written", om
 
 
 class Preview(Struct, frozen=True):
-    """What a call would do. A tool whose `ctx.seal` is no longer true must not do it: something has changed."""
+    """What a call would do. A tool whose `ctx.seal` is no longer true must not do it: something has changed.
+
+    `covers` names the arguments of which the text shows everything, so that a person needn't read them beside it as well.
+    """
 
     text: str
     seal: str = ""
+    covers: tuple[str, ...] = ()
 
 
 class Media(Struct, frozen=True, gc=False, tag_field="part", tag="media", omit_defaults=True):

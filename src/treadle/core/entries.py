@@ -140,11 +140,15 @@ class Judged(_Entry, frozen=True, tag="judged"):
 
 
 class Previewed(_Entry, frozen=True, tag="previewed"):
-    """What a call would do, for the person who is asked about it. `seal` stands for what that was found out from."""
+    """What a call would do, for the person who is asked about it. `seal` stands for what that was found out from.
+
+    `covers` names the arguments of which the text shows everything.
+    """
 
     call_id: str
     text: str = ""
     seal: str = ""
+    covers: tuple[str, ...] = ()
 
 
 class Approved(_Entry, frozen=True, tag="approved"):

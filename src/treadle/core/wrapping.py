@@ -1,6 +1,7 @@
 """Wraps prose at words for a terminal's width. Pure; code and tables in Markdown stay as they are."""
 
 import re
+from itertools import accumulate
 
 _TOKENS = re.compile(r"\S+|[^\S\n]+|\n")
 _FENCES = ("```", "~~~")
@@ -14,6 +15,16 @@ def display_width(text: str) -> int:
     from unicodedata import combining, east_asian_width
 
     return sum([0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1 for character in text])
+
+
+def fit_columns(text: str, most: int) -> str:
+    """Return as much of a line as fits into so many columns; `…` stands for the rest."""
+    if text.isascii():
+        return text if len(text) <= most else text[: most - 1] + "…"
+    if display_width(text) <= most:
+        return text
+    kept = sum([width < most for width in accumulate(map(display_width, text))])
+    return text[:kept] + "…"
 
 
 def wrap_words(text: str, width: int | None, indent: str = "") -> str:

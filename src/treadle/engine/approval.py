@@ -32,6 +32,7 @@ def build_approval(run_id: str, call: CallState, expire: float) -> Approval:
         call.began_at if call.unclear else 0.0,
         _suggest_patterns(call, call.call),
         "" if call.terms is None else call.terms.effect,
+        call.covers,
     )
 
 

@@ -42,7 +42,8 @@ async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallSt
             _record_failure(run, call, str(told))
         elif told.text:
             text = truncate_with_note(run.redactor.text(told.text), PREVIEW_LIMIT)
-            run.record(Previewed(call_id=call.id, text=text, seal=told.seal, at=run.now()))
+            covers = told.covers if text == told.text else ()  # else a person has to see what is masked or left out here
+            run.record(Previewed(call_id=call.id, text=text, seal=told.seal, covers=covers, at=run.now()))
     now = [find_call(run.state, call.id) for call in calls]
     return [call for call in now if call is not None and call.waits]
 

@@ -59,6 +59,7 @@ class Approval(Struct, frozen=True):
     An `unclear` one had begun, at `began_at`, when its process died: the question is what happened to it, not whether it may
     run. `patterns` are suggestions for what to allow besides, for this conversation or always, the best one first; empty where
     only this call can be allowed. `effect` is that of the tool; empty where the origin of the call's values isn't trusted.
+    `covers` names the arguments of which the preview shows everything.
     """
 
     run_id: str
@@ -74,6 +75,7 @@ class Approval(Struct, frozen=True):
     began_at: float = 0.0
     patterns: tuple[Patterns, ...] = ()
     effect: Effect | Literal[""] = ""
+    covers: tuple[str, ...] = ()
 
 
 class Answer(Struct, frozen=True):

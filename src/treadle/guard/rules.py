@@ -119,6 +119,9 @@ class _ToolRules(Struct, frozen=True):
     objects: bool  # denies or asks about some calls, or all
 
 
+_MAY: dict[Effect, str] = {"read": "reads", "write": "may change something", "destroy": "may destroy something"}
+
+
 class RulePolicy:
     """A policy made of rules. Deny beats ask beats allow, in any order.
 
@@ -184,7 +187,7 @@ class RulePolicy:
             does = "only reads" if tool.effect == "read" else "is allowed where no rule says otherwise"
             return Allow("default", f"{tool.name} {does}.")
         if decision == "ask":
-            return Ask("default", f"No rule allows {tool.name} without asking.")
+            return Ask("default", f"{tool.name} {_MAY[tool.effect]}, and no rule allows it.")
         return Deny("default", f"No rule allows {tool.name}.")
 
     def _plan(self, tool: Tool) -> _ToolRules:

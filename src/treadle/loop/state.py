@@ -72,6 +72,7 @@ class CallState(Struct, frozen=True, gc=False):
     terms: GrantTerms | None = None  # what an approval of it can be remembered for
     preview: str | None = None  # what it would do, as far as that was found out
     seal: str = ""  # of what that was found out from
+    covers: tuple[str, ...] = ()  # the arguments that the preview shows
     approved: bool = False
     answered: str = ""  # by whom
     scope: Scope = "once"  # how long they allowed calls like it
@@ -657,7 +658,7 @@ def _started(state: RunState, entry: Started) -> RunState:
 
 
 def _previewed(state: RunState, entry: Previewed) -> RunState:
-    return _with_call(state, entry.call_id, preview=entry.text, seal=entry.seal)
+    return _with_call(state, entry.call_id, preview=entry.text, seal=entry.seal, covers=entry.covers)
 
 
 def _unclear(state: RunState, entry: Unclear) -> RunState:

@@ -118,4 +118,10 @@ def add_common_options(parser: ArgumentParser, which: Collection[str] = ("model"
     group.add_argument("--user", help="the user on whose behalf to act")
     if "approval" in which:
         group.add_argument("--yes", action="store_true", help="answer yes to every question")
-    group.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+    add_note_options(group.add_argument)
+
+
+def add_note_options(add_argument: Callable[..., object]) -> None:
+    """Add the options that say how much is told on stderr."""
+    add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+    add_argument("-v", "--verbose", action="store_true", help="say by which rule each call is allowed, and name it in each line")

@@ -106,7 +106,8 @@ class Memory(FunctionToolset):
         self._check(name, text, description)
         replaced = any(note.name == name for note in await asyncio.to_thread(folder.list))
         origin = "\nUntrusted content was read before: the note will say so." if ctx.tainted else ""
-        return Preview(f"{'Replace' if replaced else 'Write'} {folder.path / name}.md: {description}\n\n{text}\n{origin}".rstrip())
+        words = f"{'Replace' if replaced else 'Write'} {folder.path / name}.md: {description}\n\n{text}\n{origin}".rstrip()
+        return Preview(words, covers=("name", "text", "description"))
 
     async def _delete(self, name: str, scope: NoteScope | None = None) -> str:
         """Delete a note that is wrong or out of date.

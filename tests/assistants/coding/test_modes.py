@@ -69,6 +69,23 @@ def test_every_tool_in_every_mode(tmp_path: Path, mode: Mode, situation: Situati
     assert verdicts(mode, tools_of(tmp_path), situation) == expected(mode)
 
 
+@pytest.mark.parametrize(
+    ("mode", "tool", "why"),
+    [
+        ("ask", "write_file", "In the mode ask, edits need your approval."),
+        ("ask", "run_command", "In the mode ask, commands need your approval."),
+        ("accept-edits", "run_command", "Commands run without your approval only where the sandbox confines them."),
+        ("ask", "run_tests", "The tests run without the sandbox here, so they need your approval."),
+        ("accept-edits", "git_commit", "In every mode, changes of the repository need your approval."),
+        ("ask", "git_push", "This sends what it changed to another machine."),
+        ("ask", "send_mail", "In every mode, send_mail needs your approval, as no rule allows it."),
+    ],
+)
+def test_a_person_reads_why_they_are_asked_in_the_mode(tmp_path: Path, mode: Mode, tool: str, why: str):
+    tools = tools_of(tmp_path, sandbox=False)
+    assert ModePolicy(ModeState(mode), confined=False).judge(Call("1", tool, {}), tools[tool], Situation()).reason == why
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_commands_that_the_sandbox_cant_confine_need_approval(tmp_path: Path, mode: Mode):
     found = verdicts(mode, tools_of(tmp_path), confined=False)

@@ -10,6 +10,7 @@ from attachments import png
 from cli.running import InProcess, Terminal, asks, script, treadle
 from cli.screens import ScreenTerminal
 from language_server import FakeServer, install_server
+from treadle.assistants.coding.session_changes import load_mode
 from wire import WireServer, call, reply, stall
 
 pytestmark = pytest.mark.usefixtures("no_code_analysis")
@@ -268,6 +269,41 @@ def test_the_instructions_of_a_conversation_have_the_mode_that_its_first_message
         said = [request.body["messages"][-1]["content"] for request in server.requests]
     assert ["You are in plan mode" in each for each in instructions] == [True, True, False]
     assert ["The session is in the mode ask now." in each for each in said] == [False, True, False]
+
+
+def test_a_mode_that_is_switched_after_new_belongs_to_the_new_conversation(home, folder):
+    with WireServer([reply("One."), reply("Two.")]) as server:
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
+        with Terminal(home, "code", "-m", "openai:m", cwd=folder, **env) as terminal:
+            terminal.until("ask> ")
+            for line, shown, mode in (("first", "One.", "ask"), ("/new", "A new", "ask"), ("/plan second", "Two.", "plan")):
+                terminal.type(f"{line}\r")
+                terminal.until(shown)
+                terminal.until(f"{mode}> ")
+            terminal.type("/quit\r")
+            assert terminal.end() == 0
+        assert server.requests[1].body["messages"][-1]["content"] == "second"
+        assert "You are in plan mode" in server.requests[1].body["messages"][0]["content"]
+    runs = {run["title"]: run["run_id"] for run in treadle(home, "runs", "--json").json}
+    assert set(runs) == {"first", "second"}
+    assert {title: load_mode(home / "data", run_id) for title, run_id in runs.items()} == {"first": "ask", "second": "plan"}
+
+
+def test_a_list_of_sessions_has_a_line_for_each(home, folder):
+    long = "Have a look at the price, which is one too high, and at everything else that depends on it"
+    assert treadle(home, "code", "-m", script(home, "one"), long, cwd=folder).code == 0
+    with ScreenTerminal(home, "code", "-m", script(home, "two"), cwd=folder, columns=48) as terminal:
+        terminal.seen("ask>")
+        terminal.type("/resume\r")
+        terminal.seen("  Have a look at the price,")
+        (line,) = [line for line in terminal.lines if "Have a look" in line]
+        assert line.endswith("…")
+        assert "too high" not in "".join(terminal.lines)
+        terminal.type("/tools\r")
+        terminal.seen("propose_plan ")
+        assert not any(line.startswith("check ") for line in terminal.lines)
+        terminal.type("/quit\r")
+        assert terminal.end() == 0
 
 
 def test_the_model_is_told_of_a_mode_with_the_next_message(home, folder):

@@ -10,6 +10,7 @@ from treadle.cli.ui.render import (
     display_width,
     fit_columns,
     fit_lines,
+    fold_line,
     format_call,
     format_count,
     format_seconds,
@@ -109,13 +110,23 @@ def test_a_call_is_one_line_with_long_values_cut():
     assert format_call("say", {"text": "a\n\u202eb"}) == 'say(text="a\\n\\u202eb")'
 
 
-def test_lines_that_do_not_fit_are_the_first_one_and_how_many_more_there_are():
-    assert fit_lines("one a\n  two\n", 20) == "one a two"
+def test_of_several_lines_the_first_is_shown_and_how_many_more_there_are():
+    assert fit_lines("one a\n  two\n", 30) == "one a [1 more line]"
+    assert fit_lines("1|def price(count):\n2|    return count", 60) == "1|def price(count): [1 more line]"
     assert fit_lines("one a\n\ntwo b\nthree c and d\n", 20) == "one a [2 more lines]"
     assert fit_lines("a long first line\ntwo", 20) == "a lon… [1 more line]"
     assert fit_lines("a line without an end", 20) == "a line without an e…"
     assert fit_lines('{\n  "a": "a long value"\n}', 20) == '{ "a": "a long valu…'
     assert fit_lines("", 20) == ""
+
+
+def test_a_line_is_folded_behind_blanks_and_a_long_word_anywhere():
+    assert fold_line("one two three", 8, "  ") == ["one two ", "  three"]
+    assert fold_line("abcdefghij", 5, " ") == ["abcde", " fghi", " j"]
+    assert fold_line("  indented text", 11, "    ") == ["  indented ", "    text"]
+    assert fold_line("\u65e5\u672c\u8a9e", 4) == ["\u65e5\u672c", "\u8a9e"]
+    assert fold_line("as it is, however long", None, "  ") == ["as it is, however long"]
+    assert fold_line("", 5) == [""]
 
 
 def test_columns_are_aligned_and_the_last_one_is_cut():

@@ -1,8 +1,10 @@
+import asyncio
 import errno
 import io
 
 import pytest
 
+from cli.running import PATIENCE
 from treadle.cli.ui.screen import Screen, has_colour, terminal_columns
 
 
@@ -121,3 +123,41 @@ def test_an_output_that_takes_nothing_is_reported_once_and_then_nothing_is_writt
     screen.say("y")
     assert gone == [True]
     assert screen.broken is error
+
+
+def test_a_note_that_is_held_comes_before_anything_else_or_gives_way_to_another():
+    async def work():
+        same = Same()
+        screen = Screen(out=same.out, err=same.err)
+        with screen.status.showing(lambda: "busy"):
+            for topic in ("one", "two", "three", "four"):
+                screen.hold_note(topic, f"{topic} begins")
+            assert screen.replace_held("two", "two is over")
+            screen.drop_held("three")
+            screen.note("about five", topic="five")
+            assert same.shown == "two is over\nabout five\n"
+            assert screen.topic == "five"
+            screen.say("An answer")
+            assert not screen.replace_held("one", "one is over")
+        return same.shown
+
+    assert asyncio.run(work()) == "two is over\nabout five\none begins\nfour begins\nAn answer"
+
+
+def test_a_note_is_held_for_a_second_at_most():
+    async def work():
+        same, written = Same(), asyncio.Event()
+        same.err.write = lambda text: written.set() if text == "one begins\n" else None
+        screen = Screen(out=same.out, err=same.err)
+        with screen.status.showing(lambda: "busy"):
+            screen.hold_note("one", "one begins")
+            await asyncio.wait_for(written.wait(), PATIENCE)
+
+    asyncio.run(work())
+
+
+def test_a_note_is_not_held_where_nothing_else_shows_what_goes_on():
+    same = Same()
+    Screen(out=same.out, err=same.err).hold_note("one", "one begins")
+    Screen(out=same.out, err=same.err, quiet=True).hold_note("two", "two begins")
+    assert same.shown == "one begins\n"

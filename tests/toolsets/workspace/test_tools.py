@@ -527,6 +527,30 @@ def test_a_change_is_shown_as_a_diff_and_not_made(flat, name):
     assert set(shown.text.splitlines()[3:]) <= set(told.splitlines())
 
 
+def test_a_preview_says_which_arguments_its_diff_shows(flat, grouped):
+    """Not which file or lines are meant, nor flags, nor a text beside the one that the action takes."""
+    flat.put("a.txt", "one\ntwo\nthree\n")
+    flat.call("read_file", path="a.txt")
+    covered = {name: previewed(flat, name, **CHANGES[name]).covers for name in CHANGES}
+    assert covered == {
+        "write_file": ("content",),
+        "replace_text": ("old", "new"),
+        "edit_lines": ("new_content",),
+        "insert_lines": ("content",),
+        "delete_lines": (),
+    }
+    assert previewed(flat, "replace_text", path="a.txt", old="o", new="0", replace_all=True).covers == ("old", "new")
+    assert previewed(grouped, "file", action="write", path="b.txt", content="a").covers == ("content",)
+    assert previewed(grouped, "file", action="write", path="b.txt", content="a", old="b").covers == ()
+
+
+def test_a_preview_shows_that_the_last_line_has_no_end(flat):
+    assert previewed(flat, "write_file", path="b.txt", content="a\nb").text.endswith("+a\n+b\n\\ No newline at end of file")
+    flat.put("c.txt", "a")
+    flat.call("read_file", path="c.txt")
+    assert "No newline" not in previewed(flat, "write_file", path="c.txt", content="b").text
+
+
 def test_a_new_file_and_one_that_goes_are_shown_whole(grouped):
     lines = [f"line {number}" for number in range(200)]
     shown = previewed(grouped, "file", action="write", path="new.txt", content="\n".join(lines) + "\n")

@@ -24,6 +24,7 @@ Verdict = Allow | Ask | Deny
 
 PROPOSE_PLAN = "propose_plan"  # the tool by which a model asks for the approval of its plan
 SESSION_TOOLSET = "session"  # of the tools that change the session itself, and no file
+NO_RULE = "default"  # what a verdict is by where no rule applies
 _TESTS = ("checks", "checks-unsandboxed")
 _PUBLISH = "This sends what it changed to another machine."
 _PLAN_REASON = f"This session is in plan mode, so nothing is changed. Read what you need, then call {PROPOSE_PLAN} with your plan."
@@ -97,6 +98,23 @@ def mode_rules(mode: Mode, *, confined: bool) -> tuple[Rule, ...]:
     return (*common, edits, *([commands] if confined else []))
 
 
+def explain_question(mode: Mode, tool: Tool) -> str:
+    """Return why a person is asked about a call that no rule allows."""
+    match tool.toolset:
+        case "workspace":
+            return f"In the mode {mode}, edits need your approval."
+        case "shell" if mode == "ask":
+            return "In the mode ask, commands need your approval."
+        case "shell":
+            return "Commands run without your approval only where the sandbox confines them."
+        case "checks-unsandboxed":
+            return "The tests run without the sandbox here, so they need your approval."
+        case "git":
+            return "In every mode, changes of the repository need your approval."
+        case _:
+            return f"In every mode, {tool.name} needs your approval, as no rule allows it."
+
+
 def runs_in_plan_mode(tool: Tool) -> bool:
     """Return whether plan mode lets a call reach the rules: it reads, tests, or is about the session. Pass `tool.for_call(…)`."""
     return tool.effect == "read" or tool.toolset in (*_TESTS, SESSION_TOOLSET)
@@ -161,7 +179,10 @@ class ModePolicy:
             return Deny("plan mode", _PLAN_REASON)
         if self._state.mode != "plan" and tool.name == PROPOSE_PLAN:
             return Deny("mode", f"This session is in the mode {self._state.mode}, which needs no plan: do what was asked.")
-        return self._policies[self._state.mode].judge(call, tool, situation)
+        verdict = self._policies[self._state.mode].judge(call, tool, situation)
+        if isinstance(verdict, Ask) and verdict.by == NO_RULE:
+            return Ask(verdict.by, explain_question(self._state.mode, tool))
+        return verdict
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
         """Return whether a tool is offered: the same in every mode, since the mode may change in the middle of a turn."""

@@ -153,6 +153,13 @@ class CodingSession:
             save_mode(home, run_id, self.state.mode)
         self.state.load, self.state.store = partial(load_mode, home, run_id), partial(save_mode, home, run_id)
 
+    def start_afresh(self) -> None:
+        """Begin another conversation in the mode that this one is in. From now on, a switch is about the new one."""
+        self._run_id, self._goes_on = "", False
+        self.state.load, self.state.store = lambda: None, lambda _: None
+        self._first_instructions, self._known_mode = self.state.instructions, self.state.mode
+        self.tasks = ()
+
     def go_on_with(self, run_id: str, mode: Mode) -> None:
         """Go on with another conversation, in the mode that it was left in. The one before keeps its own."""
         if run_id == self._run_id:
@@ -251,7 +258,7 @@ class CodingSession:
 
     def _make_plan_tool(self) -> Any:
         def preview(steps: list[str]) -> Preview:
-            return Preview("\n".join([f"{number}. {step}" for number, step in enumerate(steps, 1)]))
+            return Preview("\n".join([f"{number}. {step}" for number, step in enumerate(steps, 1)]), covers=("steps",))
 
         return tool(self.propose_plan, name=PROPOSE_PLAN, retry="idempotent", preview=preview, sequential=True)
 

@@ -21,6 +21,7 @@ from treadle.assistant import (
     Terminal,
     TypedPrompt,
     exit_code,
+    fit_columns,
     read_typed_prompt,
     wrap_words,
 )
@@ -186,6 +187,7 @@ class SessionChat:
             "/diff": SlashCommand("show what this session has changed", self._show_diff),
             "/undo": SlashCommand("undo the last change of a file, or the last N, or `all`", self._undo, "[N|all]"),
             "/review": SlashCommand("have uncommitted changes reviewed", self._review, "[TEXT]"),
+            "/new": SlashCommand("begin another conversation (so does /clear)", self._start_afresh),
             "/resume": SlashCommand("list earlier sessions of this folder, or continue one", self._resume, "[RUN]"),
         }
 
@@ -293,6 +295,11 @@ class SessionChat:
         asked = prompts.format_review_prompt(text, truncate_middle(diff, _MAX_DIFF), "", "")
         return TypedPrompt(f"{prompts.SESSION_REVIEW}\n\n{asked}")
 
+    def _start_afresh(self, _: str) -> None:
+        self._talk.start_afresh()
+        self._coding.start_afresh()
+        self._terminal.tell(f"A new conversation: run {self._talk.run_id}")
+
     async def _resume(self, text: str) -> None:
         if text:
             known = await find_session(text, self._host)
@@ -303,4 +310,5 @@ class SessionChat:
             return
         for known in (await list_sessions(self._host))[:10]:
             mark = "*" if known.run.run_id == self._talk.run_id else " "
-            self._terminal.tell(f"{mark} {known.run.run_id}  {known.run.title}")
+            line = f"{mark} {known.run.run_id}  {' '.join(known.run.title.split())}"
+            self._terminal.tell(fit_columns(line, self._terminal.width or len(line)))

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from treadle.agent.talk import ApprovalChoice
-from treadle.cli.ui.render import clean_for_terminal, format_count, format_time, to_terminal_json, to_visible_json
+from treadle.cli.ui.call_details import format_arguments, print_call, print_preview
+from treadle.cli.ui.render import clean_for_terminal, format_count, format_time, to_terminal_json
 from treadle.cli.ui.screen import Screen
 from treadle.cli.ui.stdin import discard_typed_input, edit_text, read_typed_line
 from treadle.cli.ui.turn_input import TurnInput
-from treadle.core.diff_styles import style_diff
 from treadle.core.errors import ApprovalError
 from treadle.core.grants import ArgumentPattern, Patterns
 from treadle.core.tool import Tool
@@ -37,9 +37,11 @@ SETTLE_COMMANDS = (
 def print_unclear_call(screen: Screen, approval: Approval) -> None:
     """Print the whole call, and since when its outcome is unknown."""
     since = f" since {format_time(approval.began_at)}" if approval.began_at else ""
-    screen.tell(
-        f"Unknown{since}: the outcome of {make_visible(approval.name)} with {to_visible_json(approval.arguments)}", "yellow"
-    )
+    screen.tell(f"Unknown{since}: the outcome of {make_visible(approval.name)} with:", "yellow")
+    for line in format_arguments(approval.arguments, screen.fold_width):
+        screen.tell(line)
+    if approval.preview:
+        print_preview(screen, approval.preview)
 
 
 async def ask_outcome(screen: Screen, by: str) -> Answer:
@@ -95,12 +97,6 @@ def approve_all(approval: Approval) -> Answer:
     return Answer(True, by="--yes")
 
 
-def print_preview(screen: Screen, text: str, indent: str = "") -> None:
-    """Print what a call would do; a diff is coloured."""
-    for line, style in style_diff(make_visible(text.rstrip("\n"))):
-        screen.tell(f"{indent}{line}", style)
-
-
 class ApprovalPrompt:
     """Approver that asks at the terminal. `tools` is called when the person edits arguments."""
 
@@ -120,6 +116,7 @@ class ApprovalPrompt:
                 return await self._ask(approval)
 
     async def _ask(self, approval: Approval) -> Answer:
+        self._screen.drop_held((approval.run_id, approval.call_id))
         self._show(approval)
         discard_typed_input()
         return await (ask_outcome(self._screen, self._name) if approval.unclear else self._answer(approval))
@@ -129,6 +126,7 @@ class ApprovalPrompt:
         choices = {choice.key: choice for choice in self.choices if choice.applies(approval)}
         while True:
             self._print_question(where, choices.values())
+            self._screen.topic = approval.run_id, approval.call_id
             said, _, why = (await read_typed_line()).strip().partition(" ")
             if not why and (chosen := choices.get(said.lower())):
                 chosen.choose()
@@ -189,9 +187,7 @@ class ApprovalPrompt:
         if approval.unclear:
             print_unclear_call(self._screen, approval)
         else:
-            self._screen.tell(f"{make_visible(approval.name)} wants to run with {to_visible_json(approval.arguments)}", "yellow")
-        if approval.preview:
-            print_preview(self._screen, approval.preview)
+            print_call(self._screen, approval)
         if approval.reason:
             self._screen.prose(make_visible(approval.reason), "dim")
 

@@ -28,12 +28,19 @@ class Display:
         as_json: OutputFormat = "data" if result_only else "json"
         self.form: OutputFormat = "events" if given.get("events") else as_json if given.get("json") else plain
         self.thinking = bool(given.get("thinking"))
+        self.verbose = bool(given.get("verbose"))
         self.is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
         stores = not given.get("no_journal")
         self.person = ApprovalPrompt(self.screen, given.get("user") or "", stores=stores) if self.is_interactive else None
         self.says_yes = bool(given.get("yes"))
         self.turn_input: TurnInput | None = None  # of a conversation at a terminal
+        self.goes_on = False  # what is interrupted goes on with the next message, which is typed here
         self.approver: Approver | None = approve_all if self.says_yes else self.person
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person at the terminal is asked about calls that need approval."""
+        return self.person is not None and self.approver is self.person
 
     def open_turn_input(self, is_command: Callable[[str], bool]) -> TurnInput | None:
         """Take input during the turns of a conversation, where there is a terminal. `is_command` tells which lines are commands."""

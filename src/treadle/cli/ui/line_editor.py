@@ -18,6 +18,7 @@ from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.lexers import SimpleLexer
 from prompt_toolkit.output import Output, create_output
 
 from treadle.cli.ui.stdin import is_unfinished
@@ -33,7 +34,7 @@ class LineEditor:
     """Reads messages at a terminal. `history` is the file of earlier ones; without it they are remembered in memory.
 
     `draft` returns what was typed already before a message could be read, `prompt` the text before the line. `keys` are callbacks
-    by the name of a key; the prompt is drawn anew after each.
+    by the name of a key; the prompt is drawn anew after each. `style` is that of a message and of the prompt before it.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class LineEditor:
         draft: Callable[[], str] | None = None,
         prompt: Callable[[], str] = lambda: "> ",
         keys: Mapping[str, Callable[[], object]] = {},
+        style: str = "",
         source: Input | None = None,
         output: Output | None = None,
     ) -> None:
         self._draft = draft
         self._prompt = prompt
+        self._style = style
         self._session: PromptSession[str] = PromptSession(
             history=InMemoryHistory() if history is None else HistoryFile(history),
             completer=PromptCompleter(commands),
@@ -56,6 +59,7 @@ class LineEditor:
             multiline=True,
             prompt_continuation="  ",
             key_bindings=_message_keys(keys),
+            lexer=SimpleLexer(style),
             enable_suspend=True,
             input=source,
             output=output or make_output(),
@@ -63,7 +67,9 @@ class LineEditor:
 
     async def read(self) -> str:
         """Read a message. Raises `EOFError` for Ctrl-D and `KeyboardInterrupt` for Ctrl-C."""
-        return await self._session.prompt_async(self._prompt, default="" if self._draft is None else self._draft())
+        return await self._session.prompt_async(
+            lambda: [(self._style, self._prompt())], default="" if self._draft is None else self._draft()
+        )
 
     def remember(self, message: str) -> None:
         """Add a message to the history that wasn't read here."""

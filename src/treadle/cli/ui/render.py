@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from treadle.core.wrapping import display_width
+from treadle.core.wrapping import display_width, fit_columns
 from treadle.guard.visible_text import HIDDEN, escape_match, make_visible
 
 _STRING = r"[^\x07\x1b\x80-\x9f]*"  # what a control string holds
@@ -25,6 +25,7 @@ _UNFINISHED = re.compile(
     rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_STRING}\x1b?\Z|(?:\x1b\[|\x9b)[0-?]*[ -/]*\Z|\x1b[ -/]*\Z",
 )
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WORD = re.compile(r"\w")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile(f"[{HIDDEN}]")
 MIN_COLUMN = 11  # to which a column of a table is truncated: a date
@@ -76,9 +77,9 @@ def escape_invisible(json_text: str) -> str:
     return json_text if json_text.isprintable() else _INVISIBLE.sub(escape_match, json_text)
 
 
-def to_visible_json(value: Any) -> str:
+def to_visible_json(value: Any, *, indent: int = 0) -> str:
     """Return a value as it must be shown for a decision: nothing in it is hidden, or passes for something else."""
-    return make_visible(to_terminal_json(value, indent=2))
+    return make_visible(to_terminal_json(value, indent=indent))
 
 
 def to_one_line(text: str, most: int) -> str:
@@ -88,28 +89,42 @@ def to_one_line(text: str, most: int) -> str:
 
 
 def fit_lines(text: str, most: int) -> str:
-    """Return text on one line; where its lines don't fit, the first of them, and how many more there are."""
-    shown = to_one_line(text, most)
+    """Return text on one line: of several lines the first, and how many more there are.
+
+    They are joined only where the first has no word, as in JSON that is laid out.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
-    if to_one_line(text, 2 * most) == shown or len(lines) == 1 or len(lines[0].split()) == 1:
-        return shown
+    if len(lines) < 2 or _WORD.search(lines[0]) is None:
+        return to_one_line(text, most)
     more = f" [{format_count(len(lines) - 1, 'more line')}]"
     return to_one_line(lines[0], most - len(more)) + more
 
 
-def fit_columns(text: str, most: int) -> str:
-    """Return as much of a line as fits into so many columns."""
-    if text.isascii():
-        return text if len(text) <= most else text[: most - 1] + "…"
-    if display_width(text) <= most:
-        return text
-    kept, width = 0, 0
-    for character in text:
-        width += display_width(character)
-        if width > most - 1:
-            break
-        kept += 1
-    return text[:kept] + "…"
+def fold_line(line: str, width: int | None, indent: str = "") -> list[str]:
+    """Return a line in pieces of at most so many columns, all but the first indented. Nothing of it is left out.
+
+    It is broken behind a blank, or within a word that is too long for a piece. Without a width it is one piece.
+    """
+    if width is None:
+        return [line]
+    pieces: list[str] = []
+    at = 0
+    while True:
+        room = width - len(indent) if pieces else width
+        part = line[at : at + 3 * width]
+        end = len(part) if display_width(part) <= room else _find_break(part, room, width - len(indent))
+        pieces.append((indent if pieces else "") + part[:end])
+        at += end
+        if at >= len(line):
+            return pieces
+
+
+def _find_break(text: str, room: int, longest: int) -> int:
+    """Return where to break text that is too long: behind a blank, or as late as possible before a word that never fits."""
+    fitting = max(len(fit_columns(text, room + 1)) - 1, 1)
+    blank = text.rfind(" ", len(text) - len(text.lstrip()), fitting) + 1
+    is_long = display_width(text[blank:].partition(" ")[0]) > longest
+    return blank if blank and not is_long else fitting
 
 
 def format_call(name: str, arguments: dict[str, Any], most: int = 100) -> str:

@@ -41,10 +41,11 @@ async def run_repl(
         face.person.choices = extension.choices
     if read is None:
         read = make_line_reader(face.is_interactive, history, commands.names, typed, extension.prompt, extension.keys)
-    first = extension.first
+    face.goes_on = face.is_interactive
+    first, said = extension.first, "…"
     if first is not None and await _answer(conversation, face, first, after, extension) == "waiting":
         return WAITING
-    while (line := await _next_line(read, typed, face)) and (said := line.strip()) not in QUIT:
+    while (line := await _next_line(read, typed, face, separated=bool(said))) and (said := line.strip()) not in QUIT:
         message: str | TypedPrompt = said
         if _SLASH.fullmatch(said):
             message = await commands.run(said)
@@ -56,6 +57,7 @@ async def run_repl(
                 return WAITING
             if stopped == "failed" and not face.is_interactive:
                 code = FAILED
+    conversation.leave()
     return code
 
 
@@ -79,12 +81,17 @@ async def _run_shell_line(shell: Callable[[str], Awaitable[None]], line: str, fa
     return ""
 
 
-async def _next_line(read: LineReader, typed: TurnInput | None, face: Display) -> str:
-    """Return the next message: one that was entered too late for the last turn, or else the next that is typed."""
+async def _next_line(read: LineReader, typed: TurnInput | None, face: Display, *, separated: bool) -> str:
+    """Return the next message: one that was entered too late for the last turn, or else the next that is typed.
+
+    At a terminal it is `separated` from what was shown before by a blank line.
+    """
+    if separated and face.is_interactive:
+        face.screen.note("")
     if typed is None or not typed.queued:
         return await read()
     line = typed.queued.pop(0)
-    face.screen.tell(f"> {line}")
+    face.screen.tell(f"> {line}", "bold")
     return f"{line}\n"
 
 

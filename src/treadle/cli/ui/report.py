@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from treadle.agent.talk import exit_code
 from treadle.cli.exit_codes import FAILED
-from treadle.cli.ui.approval_prompt import print_preview, print_settle_commands, print_unclear_calls
+from treadle.cli.ui.approval_prompt import print_settle_commands, print_unclear_calls
+from treadle.cli.ui.call_details import print_call, print_preview
 from treadle.cli.ui.display import Display
 from treadle.cli.ui.render import clean_for_terminal, format_call, format_count, to_terminal_json
 from treadle.cli.ui.screen import Screen
@@ -116,12 +117,13 @@ def print_approval(screen: Screen, approval: Approval) -> None:
     if approval.unclear:
         print_settle_commands(screen, approval)
         return
-    screen.tell(
-        f"  {clean_for_terminal(approval.call_id)}: {make_visible(approval.name)} "
-        f"{make_visible(to_terminal_json(approval.arguments))}"
-    )
-    if approval.preview:
-        print_preview(screen, approval.preview, "    ")
+    call_id = clean_for_terminal(approval.call_id)
+    if screen.notes_on_terminal:
+        print_call(screen, approval, f"  {call_id}: ", "    ")
+    else:
+        screen.tell(f"  {call_id}: {make_visible(approval.name)} {make_visible(to_terminal_json(approval.arguments))}")
+        if approval.preview:
+            print_preview(screen, approval.preview, "    ")
     if approval.reason:
         screen.tell(f"    {make_visible(approval.reason)}", "dim")
 
@@ -129,13 +131,17 @@ def print_approval(screen: Screen, approval: Approval) -> None:
 def print_cut_off(screen: Screen, calls: Sequence[Call]) -> None:
     """Print the calls with an effect that were running when a person interrupted them."""
     for call in calls:
-        screen.tell(f"{format_call(call.name, call.arguments)} was running, and may have taken effect.", "yellow")
+        screen.prose(f"{format_call(call.name, call.arguments)} was running, and may have taken effect.", "yellow")
 
 
-def _print_stopped(screen: Screen, result: RunResult[Any], cut_off: Sequence[Call], *, kept: bool) -> None:
+def _print_stopped(screen: Screen, result: RunResult[Any], cut_off: Sequence[Call], *, kept: bool, goes_on: bool) -> None:
     """Print that a turn was interrupted or cancelled, and how to go on."""
     print_cut_off(screen, cut_off)
     run_id = shlex.quote(result.run_id)
+    if goes_on:
+        stopped = "interrupted" if result.interrupted else "this run was cancelled"
+        screen.prose(f"treadle: {stopped}; your next message goes on from here.", "yellow")
+        return
     if not result.interrupted:
         words = f'this run was cancelled. To say something else in it: treadle ask --run-id {run_id} "…"'
     elif kept:
@@ -146,9 +152,16 @@ def _print_stopped(screen: Screen, result: RunResult[Any], cut_off: Sequence[Cal
 
 
 def print_report(
-    face: Display, result: RunResult[Any], words: str, took: float, cut_off: Sequence[Call] = (), *, kept: bool = True
+    face: Display,
+    result: RunResult[Any],
+    words: str,
+    took: float,
+    cut_off: Sequence[Call] = (),
+    *,
+    kept: bool = True,
+    goes_on: bool = False,
 ) -> None:
-    """Print what is left to report at the end of a turn."""
+    """Print what is left to report at the end of a turn. `goes_on` says that a next message may follow."""
     screen = face.screen
     match face.form:
         case "json":
@@ -168,7 +181,7 @@ def print_report(
             said = f"Stopped at {result.reason}; the answer is from what was there by then." if result.text else result.message
             screen.note(said, "yellow")
         case "cancelled":
-            _print_stopped(screen, result, cut_off, kept=kept)
+            _print_stopped(screen, result, cut_off, kept=kept, goes_on=goes_on)
         case "answered":
             pass
     screen.note(screen.wrap(f"[{format_usage(result.usage, took)}; run {result.run_id}]"))

@@ -3,9 +3,10 @@
 Colours are used only on a terminal where NO_COLOR isn't set.
 """
 
+import asyncio
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
@@ -23,6 +24,7 @@ STYLES = {  # of letters only: what is behind them is the person's own choice
     "magenta": "35",
     "cyan": "36",
 }
+HOLD_SECONDS = 1.0  # that a note is held
 NARROWEST, WIDEST = 40, 200  # columns
 
 RedirectT = TypeVar("RedirectT", bound=TextIO)
@@ -57,6 +59,8 @@ class Screen:
         self.on_broken: Callable[[], None] | None = None  # what to do when nothing can be written; without it that is raised
         self.broken: OSError | None = None  # why: the reader has gone, the disk is full
         self.status = StatusLine(self._err.file, self._fit_status, draws=not quiet)
+        self.topic: Hashable = None  # what the last line is about, where that was said
+        self._held: dict[Hashable, tuple[str, str]] = {}  # notes to write before anything else, with their style
 
     @property
     def width(self) -> int | None:
@@ -67,6 +71,17 @@ class Screen:
     def note_width(self) -> int:
         """The columns for notes."""
         return terminal_columns(self._err.file)
+
+    @property
+    def notes_on_terminal(self) -> bool:
+        """Whether notes are read by a person as they come, and not from a file or by a program."""
+        return self._err.is_terminal
+
+    @property
+    def fold_width(self) -> int | None:
+        """The columns after which a terminal breaks a line of notes; None where they don't go to one."""
+        actual = actual_columns(self._err.file)
+        return min(self.note_width, actual or self.note_width) if self._err.is_terminal else None
 
     @property
     def is_shared(self) -> bool:
@@ -103,16 +118,59 @@ class Screen:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Write a line of data."""
+        self._begin()
         self._end(self._out)
         self._write(self._out, f"{apply_style(self._out, clean_for_terminal(text), style)}\n")
 
-    def note(self, text: str, style: str = "dim") -> None:
-        """Write a progress note, unless `quiet`."""
-        if not self._quiet:
-            self.tell(text, style)
+    def note(self, text: str, style: str = "dim", topic: Hashable = None) -> None:
+        """Write a progress note, unless `quiet`. With a `topic`, which is what it is about, notes that are held stay so."""
+        if self._quiet:
+            return
+        if topic is None:
+            self._begin()
+        self._tell(text, style)
+        self.topic = topic
+
+    def hold_note(self, topic: Hashable, text: str, style: str = "dim") -> None:
+        """Write a note in a second, or before anything else is, unless another one comes in its place (`replace_held`).
+
+        It is written at once where no status line shows meanwhile what goes on.
+        """
+        if self.status.is_drawing and not self._quiet:
+            self._held[topic] = text, style
+            asyncio.get_running_loop().call_later(HOLD_SECONDS, self.replace_held, topic)
+        else:
+            self.note(text, style, topic)
+
+    def replace_held(self, topic: Hashable, text: str = "") -> bool:
+        """Write another note in place of one that is held, or that one; others stay held. Return whether it was held."""
+        if topic not in self._held:
+            return False
+        held, style = self._held.pop(topic)
+        self._tell(text or held, style)
+        self.topic = topic
+        return True
+
+    def drop_held(self, topic: Hashable) -> None:
+        """Drop a note that is held: what it says is about to be written otherwise."""
+        self._held.pop(topic, None)
+
+    def release_held(self) -> None:
+        """Write the notes that are held."""
+        for topic in list(self._held):
+            self.replace_held(topic)
+
+    def _begin(self) -> None:
+        """Prepare for other output: notes that are held come before it, and the topic is over."""
+        self.release_held()
+        self.topic = None
 
     def tell(self, text: str, style: str = "") -> None:
         """Write a line that a person has to see."""
+        self._begin()
+        self._tell(text, style)
+
+    def _tell(self, text: str, style: str) -> None:
         self._end_other_line(self._out)
         self._end(self._err)
         self._write(self._err, f"{apply_style(self._err, clean_for_terminal(text), style)}\n")
@@ -123,6 +181,7 @@ class Screen:
 
     def ask(self, question: str) -> None:
         """Write a question, wrapped at words; the answer is typed on the same line."""
+        self._begin()
         self._end_other_line(self._out)
         self._end(self._err)
         self._write(self._err, apply_style(self._err, clean_for_terminal(self.wrap(question, len(" y"))), "bold") + " ")
@@ -134,6 +193,7 @@ class Screen:
     def _stream(self, stream: ScreenStream, other: ScreenStream, text: str, style: str = "") -> None:
         shown = stream.cleaner.feed(text)
         if shown:
+            self._begin()
             self._end_other_line(other)
             self._write(stream, apply_style(stream, stream.wrap(shown), style))
             stream.is_open = not shown.endswith("\n")

@@ -76,7 +76,8 @@ class SlashCommands:
 
     def _list_tools(self, _: str) -> None:
         tools = self._conversation.agent.setup.toolset.tools()
-        rows = [(tool.name, tool.effect, tool.spec.description) for tool in tools]
+        calls_others = any(tool.composite for tool in tools)  # programs call tools that aren't offered themselves
+        rows = [(tool.name, tool.effect, tool.spec.description) for tool in tools if tool.offered or calls_others]
         self._screen.tell("\n".join(format_table(rows, self._screen.note_width)) or "There are no tools; --tools offers some.")
 
     def _show_usage(self, _: str) -> None:

@@ -40,6 +40,11 @@ class StatusLine:
         self._is_shown = draws and file.isatty()
         self.draws = self._is_shown and os.environ.get("TERM") != "dumb"
 
+    @property
+    def is_drawing(self) -> bool:
+        """Whether the line shows now what is awaited, or will as soon as that takes long."""
+        return self.draws and bool(self._waits) and self._waits[-1][0] is not None
+
     @contextmanager
     def showing(self, describe: Describe) -> Generator[None]:
         """Show what `describe` returns, as it changes, until the block is over."""

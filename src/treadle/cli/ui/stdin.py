@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.cli.ui.interrupts import interruptible_input
+from treadle.cli.ui.screen import has_colour
 
 if TYPE_CHECKING:
     from treadle.cli.ui.turn_input import TurnInput
@@ -84,7 +85,8 @@ def make_line_reader(
     from treadle.cli.ui.line_editor import LineEditor  # with prompt_toolkit, which only people at a terminal need
 
     draft = None if turn_input is None else turn_input.take_draft
-    editor = LineEditor(history=history, commands=commands, draft=draft, prompt=prompt, keys=keys)
+    style = "bold" if has_colour(sys.stdout) else ""
+    editor = LineEditor(history=history, commands=commands, draft=draft, prompt=prompt, keys=keys, style=style)
     if turn_input is not None:
         turn_input.on_message = editor.remember
     return lambda: _read_message(editor.read)

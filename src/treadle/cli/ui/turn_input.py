@@ -133,7 +133,7 @@ class TurnInput:
             self.queued.append(message)
             self._screen.note(f"{shown} is run when the turn is over.")
         else:
-            self._screen.note(f"> {shown}")
+            self._screen.note(f"> {shown}", "bold")
             self._sending.append(asyncio.ensure_future(self._deliver(self._send, message)))
 
     async def _deliver(self, send: Send, message: str) -> None:

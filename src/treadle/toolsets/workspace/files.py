@@ -31,6 +31,7 @@ from treadle.toolsets.workspace.file_contents import FileText, ReadTracker, deco
 MAX_LINES = 2_000
 MAX_SHOWN = 50_000
 MAX_COLUMNS = 2_000
+NO_LAST_NEWLINE = "\n\\ No newline at end of file"  # as git says it
 _ABSENT = "absent"  # the seal of a file that isn't there
 
 
@@ -227,7 +228,12 @@ class FilePreviews(WorkspaceFiles):
 
     def _told(self, what: str, where: str, before: str | None, after: str) -> str:
         change = format_edit_diff(before or "", after, most=None) or "[nothing is different]"
-        return f"--- {printable_name(where)}\n+++ {printable_name(where)}\n{change}"
+        cut = NO_LAST_NEWLINE if _lacks_last_newline(after) and not _lacks_last_newline(before or "") else ""
+        return f"--- {printable_name(where)}\n+++ {printable_name(where)}\n{change}{cut}"
+
+
+def _lacks_last_newline(text: str) -> bool:
+    return text != "" and not text.endswith("\n")
 
 
 def _make_seal(data: bytes) -> str:

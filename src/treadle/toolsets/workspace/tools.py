@@ -93,9 +93,15 @@ def _add_preview(
 
     def preview(ctx: RunContext[Any], **arguments: Any) -> Preview:
         seal = files.seal(arguments["path"])
-        return Preview(str(shows(ctx, **arguments)), seal)
+        return Preview(str(shows(ctx, **arguments)), seal, _find_texts(arguments))
 
     return changes.with_preview(partial(to_thread, preview))
+
+
+def _find_texts(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the arguments that a diff shows: the new text, or the old one with the new. Not where one of several is ignored."""
+    given = tuple([name for name in ("content", "new_content", "old", "new") if arguments.get(name) is not None])
+    return given if given in (("content",), ("new_content",), ("old", "new")) else ()
 
 
 class FlatFiles:
