@@ -138,7 +138,7 @@ def test_an_approval_is_short_and_says_why(home, folder, windows):
     ]
     window.type("y")
     assert re.search(
-        r"^← \d+ ms: Changed shop.py: line 2 is new. \[5 more lines\]$", window.seen("Done.", last="ask>"), re.MULTILINE
+        r"^(.* )?← [\d.]+ m?s: Changed shop.py: line 2 is new. \[5 more lines\]$", window.seen("Done.", last="ask>"), re.MULTILINE
     )
     window.type("/quit")
     assert window.is_over()

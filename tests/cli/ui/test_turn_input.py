@@ -185,7 +185,7 @@ def test_escape_and_ctrl_c_stop_a_turn_and_the_terminal_is_as_before(home, key):
             terminal.type(ESC)
         else:
             terminal.process.send_signal(signal.SIGINT)
-        terminal.seen("interrupted; the run is kept.")
+        terminal.seen("interrupted; your next message goes on from here.")
         terminal.prompted(2)
         go_on.set()
         terminal.type("/quit\r")
