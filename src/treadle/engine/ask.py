@@ -5,7 +5,7 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 
 import asyncio
 import inspect
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -250,37 +250,53 @@ class Listener:
             if inspect.iscoroutine(reply):
                 reply.close()
             raise SettingsError(f"`reply` of the model {run.setup.model.name} has to be an `async def` that yields deltas.")
+        arrived = getattr(reply, "arrived", None)  # a reply in one piece has all of its deltas at once
         async for delta in reply:
-            if type(delta) is TextDelta:
-                self._hear(delta.text)
-            elif type(delta) is ReplyEnded:
-                self.close(delta)
-            else:
-                self._take(delta)
+            self._take(delta)
+            if arrived is not None and self.ended is None and self._take_all(arrived()):
+                return
         if self.ended is None:
             raise ReplyBroken(f"{run.setup.model.name} broke its reply off.")
 
+    def _take_all(self, deltas: Iterable[Delta]) -> bool:
+        """Take in deltas that needn't be awaited. Return whether the reply has ended with them."""
+        for delta in deltas:
+            self._take(delta)
+        return self.ended is not None
+
     def _take(self, delta: Delta) -> None:
-        run = self._run
+        if type(delta) is TextDelta:
+            self._hear(delta.text)
+        elif type(delta) is CallDone:
+            self._add_call(delta.call)
+        elif type(delta) is CallDelta:
+            self._begin_call(delta)
+        elif type(delta) is ReplyEnded:
+            self.close(delta)
+        else:
+            self._take_rare(delta)
+
+    def _take_rare(self, delta: Delta) -> None:
         match delta:
-            case CallDone():
-                self._add_call(delta.call)
-            case CallDelta():
-                call_id = self._ids[delta.id] = run.fresh_id(delta.id)
-                if run.watched:
-                    run.emit(CallArrived(run_id=run.id, call_id=call_id, name=delta.name))
             case ThinkingDelta():
                 self._think(delta.text, delta.signature)
             case Opaque():
                 self._end_text()
                 self._parts.append(delta)
             case Notice():
-                self.notice(run.redactor.text(delta.text))
+                self.notice(self._run.redactor.text(delta.text))
             case _:
+                shown = shorten_json_text(self._run.redactor.text(repr(delta)))
                 raise SettingsError(
-                    f"The model {run.setup.model.name} yielded {shorten_json_text(run.redactor.text(repr(delta)))}; a model yields "
+                    f"The model {self._run.setup.model.name} yielded {shown}; a model yields "
                     'TextDelta("…"), CallDone(…) and the like, and at its end ReplyEnded("done").'
                 )
+
+    def _begin_call(self, delta: CallDelta) -> None:
+        run = self._run
+        call_id = self._ids[delta.id] = run.fresh_id(delta.id)
+        if run.watched:
+            run.emit(CallArrived(run_id=run.id, call_id=call_id, name=delta.name))
 
     def _hear(self, text: str) -> None:
         """Words arrived; calls written among them are taken out."""

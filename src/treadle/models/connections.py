@@ -347,6 +347,10 @@ class HttpExchange:
                     while await self.some():
                         pass
 
+    def take_complete(self) -> bytes:
+        """Return the body if it arrived with the head; else nothing, and `rest` waits for it."""
+        return self._payload.take() if isinstance(self._payload, CompleteBody) else b""
+
     def leave(self) -> None:
         """Return the connection to its route, or close it if the body isn't complete. Only once: it may be in use again by now."""
         connection, self._connection = self._connection, None
@@ -368,10 +372,6 @@ def _abort(connection: "Connection") -> None:
     connection.close()
 
 
-class _ConnectionDropped(Exception):
-    """Raised where the server closed a kept connection instead of responding."""
-
-
 async def send_request(route: ServerRoute, server: ServerIdentity, head: bytes, body: bytes = b"") -> HttpExchange:
     """Send a request; return the response as soon as its head is complete. The caller has to `release` it.
 
@@ -379,38 +379,29 @@ async def send_request(route: ServerRoute, server: ServerIdentity, head: bytes, 
     again on a new one: asking a model twice does no harm.
     """
     kept = route.take()
-    if kept is not None:
+    while True:
+        connection = await _connect(route, server) if kept is None else kept
+        protocol, transport = _endpoints_of(connection, server)
+        wait = ReadTimer(transport, route.timeouts.first_byte)
+        route.hub.watch(wait)
         try:
-            return await _send(route, server, kept, head, body, kept=True)
-        except _ConnectionDropped:
-            pass
-    return await _send(route, server, await _connect(route, server), head, body, kept=False)
-
-
-async def _send(
-    route: ServerRoute, server: ServerIdentity, connection: "Connection", request_head: bytes, body: bytes, *, kept: bool
-) -> HttpExchange:
-    protocol, transport = _endpoints_of(connection, server)
-    wait = ReadTimer(transport, route.timeouts.first_byte)
-    route.hub.watch(wait)
-    try:
-        if not kept:  # a parser serves all responses of its connection, one after the other
-            protocol.set_response_params(read_until_eof=True)
-        protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
-        transport.writelines((request_head, body) if body else (request_head,))  # no copy of it stays while the model works
-        head, payload = await protocol.read()
-        while head.code < 200:  # 1xx announces the answer
-            head, payload = await protocol.read()
-        wait.rest()
-    except BaseException as error:
-        route.hub.unwatch(wait)
-        _abort(connection)
-        if isinstance(error, _network_errors()):
-            if kept and not wait.given_up and isinstance(error, _dropped_errors()):
-                raise _ConnectionDropped from error
-            raise no_answer_error(server, wait.why(error)) from error
-        raise
-    return HttpExchange(server, route, wait, connection, head, payload)
+            if kept is None:  # a parser serves all responses of its connection, one after the other
+                protocol.set_response_params(read_until_eof=True)
+            protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
+            transport.writelines((head, body) if body else (head,))  # no copy of it stays while the model works
+            answer, payload = await protocol.read()
+            while answer.code < 200:  # 1xx announces the answer
+                answer, payload = await protocol.read()
+            wait.rest()
+            return HttpExchange(server, route, wait, connection, answer, payload)
+        except BaseException as error:
+            route.hub.unwatch(wait)
+            _abort(connection)
+            if kept is None or wait.given_up or not isinstance(error, _dropped_errors()):
+                if isinstance(error, _network_errors()):
+                    raise no_answer_error(server, wait.why(error)) from error
+                raise
+        kept = None  # the server had closed it
 
 
 async def _connect(route: ServerRoute, server: ServerIdentity) -> "Connection":

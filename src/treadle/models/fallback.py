@@ -4,7 +4,7 @@ A switch is announced with a `Notice`. Nothing is switched once a reply has begu
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from copy import copy
 from functools import partial, reduce
 
@@ -200,13 +200,22 @@ class _GuardedReply:
     def __anext__(self) -> Awaitable[Delta]:
         return self._deltas.__anext__() if self._begun else self._begin()
 
+    @property
+    def arrived(self) -> Callable[[], Iterable[Delta]] | None:
+        """What returns the deltas that have arrived already; None where each has to be awaited."""
+        return self._take_arrived if hasattr(self._deltas, "arrived") else None
+
+    def _take_arrived(self) -> Iterable[Delta]:
+        arrived: Callable[[], Iterable[Delta]] | None = getattr(self._deltas, "arrived", None) if self._begun else None
+        return () if arrived is None else arrived()
+
     async def _begin(self) -> Delta:
         try:
             delta = await self._deltas.__anext__()
         except ToolsRefused:
             self._begun, self._deltas = True, self._instead()
             return await self._deltas.__anext__()
-        self._begun = not isinstance(delta, Notice)  # a repair of the request may come before it
+        self._begun = type(delta) is not Notice  # a repair of the request may come before it
         return delta
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from time import monotonic
-from typing import Protocol
+from typing import NoReturn, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from treadle._version import __version__
@@ -141,20 +141,10 @@ class ModelEndpoint:
         `rewrite` writes the body again after a repair that the wire itself takes part in. `whole_path` is used instead for a server
         that doesn't stream, on wires that choose streaming by the path. `progress` is told how much has been written.
         """
-        send = partial(self._send_with_repairs, path, body, headers or {}, rewrite, whole_path)
+        send = partial(self._send, path, body, headers or {}, rewrite, whole_path)
         if splitter is None:
-            return _WholeReply(partial(self._read_whole, send, reading), reading)
+            return _WholeReply(send, reading, self._announce)
         return self._stream(send, reading, splitter, None if progress is None else WritingMeter(progress))
-
-    async def _read_whole(self, send: "_Send", reading: ReplyReader) -> Iterator[Delta]:
-        answer, changes = await send()
-        try:
-            deltas = reading.whole(await answer.rest())
-        except ModelError as error:  # after the notices
-            deltas = _raise_later(error)
-        finally:
-            answer.leave()
-        return chain(map(self._announce, changes), deltas) if changes else iter(deltas)
 
     def _announce(self, repair: Repair) -> Notice:
         span = "from now on" if repair.lasting else "this time"
@@ -189,7 +179,7 @@ class ModelEndpoint:
         finally:
             answer.leave()
 
-    async def _send_with_repairs(
+    async def _send(
         self,
         path: str,
         body: bytes,
@@ -206,7 +196,10 @@ class ModelEndpoint:
             sent = _apply_repairs(body, known) if known else body
             asked = whole_path if whole_path and any(repair.kind == "no_stream" for repair in known) else path
             try:
-                return await self._send(asked, sent, headers), new
+                answer = await self._exchange(asked, sent, headers)
+                if 200 <= answer.status < 300 and not is_html_page(answer.headers):
+                    return answer, new
+                await self._refuse(answer)
             except ModelRefused as refusal:
                 repair = None if len(new) == MAX_REPAIRS else find_repair(refusal, sent)
                 if repair is None or repair in known:
@@ -217,18 +210,23 @@ class ModelEndpoint:
                 new.append(repair)
                 body = rewrite() if rewrite is not None else body
 
-    async def _send(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpExchange:
+    def _exchange(self, path: str, body: bytes, headers: Mapping[str, str]) -> Awaitable[HttpExchange]:
+        """Send one request. No coroutine of its own where the route is known and the head is that of all requests."""
+        route = self._route
+        if route is None or headers or self._authorize is not None or not route.leads(asyncio.get_running_loop()):
+            return self._exchange_with_own_head(path, body, headers)
+        return send_request(route, self._server, b"%b%d\r\n\r\n" % (self._get_common_head(path, route), len(body)), body)
+
+    async def _exchange_with_own_head(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpExchange:
         route = self._route
         if route is None or not route.leads(asyncio.get_running_loop()):
             route = self._route = await find_route(self._server.address, self._timeouts)
-        if headers or self._authorize is not None:
-            head = await self._build_own_head(path, body, headers, route)
-        else:
-            head = self._get_common_head(path, route)
-        answer = await send_request(route, self._server, b"%b%d\r\n\r\n" % (head, len(body)), body)
+        head = await self._build_own_head(path, body, headers, route)
+        return await send_request(route, self._server, b"%b%d\r\n\r\n" % (head, len(body)), body)
+
+    async def _refuse(self, answer: HttpExchange) -> NoReturn:
+        """Raise what an answer says that is no success, or a web page in place of one."""
         if 200 <= answer.status < 300:
-            if not is_html_page(answer.headers):
-                return answer
             answer.leave()
             raise html_page_error(self._server, answer.status)
         said = b""
@@ -290,11 +288,12 @@ class _WholeReply:
     No generator: the event loop keeps account of each of those, which costs as much as reading the reply.
     """
 
-    __slots__ = ("_deltas", "_read", "_reading")
+    __slots__ = ("_announce", "_deltas", "_reading", "_send")
 
-    def __init__(self, read: Callable[[], Awaitable[Iterator[Delta]]], reading: ReplyReader) -> None:
-        self._read = read
+    def __init__(self, send: _Send, reading: ReplyReader, announce: Callable[[Repair], Notice]) -> None:
+        self._send = send
         self._reading = reading
+        self._announce = announce
         self._deltas: Iterator[Delta] | None = None
 
     def __aiter__(self) -> "_WholeReply":
@@ -302,14 +301,30 @@ class _WholeReply:
 
     async def __anext__(self) -> Delta:
         if self._deltas is None:
-            self._deltas = await self._read()
+            answer, changes = await self._send()
+            try:
+                deltas = self._reading.whole(answer.take_complete() or await answer.rest())
+            except ModelError as error:  # after the notices
+                deltas = _raise_later(error)
+            finally:
+                answer.leave()
+            self._deltas = self._read(changes, deltas)
+        for delta in self._deltas:
+            return delta
+        raise StopAsyncIteration
+
+    def arrived(self) -> Iterable[Delta]:
+        """Return the deltas that have arrived: all others, once the first one was awaited."""
+        return self._deltas or ()
+
+    def _read(self, changes: list[Repair], deltas: Iterable[Delta]) -> Iterator[Delta]:
+        for repair in changes:
+            yield self._announce(repair)
         try:
-            for delta in self._deltas:
-                return delta
+            yield from deltas
         except ModelError as error:
             error.usage = error.usage or self._reading.usage
             raise
-        raise StopAsyncIteration
 
 
 def _raise_later(error: ModelError) -> Iterator[Delta]:
