@@ -47,7 +47,7 @@ from treadle.dialects.partial_json import read_partial
 from treadle.engine.live import LiveRun
 from treadle.engine.media import adapt_history
 from treadle.engine.perform import start_early
-from treadle.engine.telemetry import model_span
+from treadle.engine.telemetry import trace_reply
 from treadle.engine.tool_offer import offer_tools, prepare_tools
 from treadle.guard.trust import message_to_prompt
 from treadle.loop.decide import AskModel
@@ -72,9 +72,7 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
         listener = Listener(run, step, request, wasted)
         _report_changed_prefix(run, listener)
         try:
-            with model_span(run, request) as span:
-                await _listen(run, step, listener)
-                span.record_reply(listener.ended)
+            await trace_reply(run, request, _listen(run, step, listener))
         except _OutOfTime:
             listener.give_up()
             return
@@ -114,17 +112,17 @@ class _OutOfTime(Exception):
     error_type = "timeout"  # by the conventions of OpenTelemetry
 
 
-def _listen(run: LiveRun, step: AskModel, listener: "Listener") -> Awaitable[None]:
+def _listen(run: LiveRun, step: AskModel, listener: "Listener") -> Awaitable[ReplyEnded]:
     """Take the reply in, within what is left of the turn's seconds; the last answer may take its time."""
     limit = run.setup.terms.limits.seconds
     return listener.listen() if limit is None or step.last else _in_time(limit - run.state.spent.seconds, listener)
 
 
-async def _in_time(seconds: float, listener: "Listener") -> None:
+async def _in_time(seconds: float, listener: "Listener") -> ReplyEnded:
     left = asyncio.timeout(max(seconds, 0.0))
     try:
         async with left:
-            await listener.listen()
+            return await listener.listen()
     except TimeoutError as error:
         if not left.expired():
             raise
@@ -242,8 +240,8 @@ class Listener:
         self.ended: ReplyEnded | None = None
         self._flush: asyncio.Handle | None = None
 
-    async def listen(self) -> None:
-        """Take the reply in, to its end."""
+    async def listen(self) -> ReplyEnded:
+        """Take the reply in, to its end, and return that."""
         run = self._run
         reply: Any = run.setup.model.reply(self._request)
         if not hasattr(reply, "__aiter__"):
@@ -253,16 +251,17 @@ class Listener:
         arrived = getattr(reply, "arrived", None)  # a reply in one piece has all of its deltas at once
         async for delta in reply:
             self._take(delta)
-            if arrived is not None and self.ended is None and self._take_all(arrived()):
-                return
+            if arrived is not None and self.ended is None and (ended := self._take_all(arrived())) is not None:
+                return ended
         if self.ended is None:
             raise ReplyBroken(f"{run.setup.model.name} broke its reply off.")
+        return self.ended
 
-    def _take_all(self, deltas: Iterable[Delta]) -> bool:
-        """Take in deltas that needn't be awaited. Return whether the reply has ended with them."""
+    def _take_all(self, deltas: Iterable[Delta]) -> ReplyEnded | None:
+        """Take in deltas that needn't be awaited. Return the end of the reply if it was among them."""
         for delta in deltas:
             self._take(delta)
-        return self.ended is not None
+        return self.ended
 
     def _take(self, delta: Delta) -> None:
         if type(delta) is TextDelta:
