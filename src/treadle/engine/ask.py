@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from treadle.core.calls import Opaque, Written
-from treadle.core.entries import Noted, Overflowed, Replied
+from treadle.core.entries import Noted, Overflowed, Replied, to_microseconds
 from treadle.core.errors import ContextTooLong, ModelError, ReplyBroken, SettingsError
 from treadle.core.events import (
     CallArrived,
@@ -58,13 +58,15 @@ if TYPE_CHECKING:
     from treadle.loop.continuation import Joint
 
 
+_NO_USAGE = Usage()
+
+
 async def ask_model(run: LiveRun, step: AskModel) -> None:
     """Ask until there is a reply, or no try is left and the run has failed."""
     if run.prepare is not None and not step.last:
         await prepare_tools(run)
     request = _request(run, step)
-    wasted = Usage()
-    attempt = 0
+    wasted, attempt = _NO_USAGE, 0
     while True:
         attempt += 1
         if run.watched:
@@ -440,7 +442,7 @@ class Listener:
             model=ended.model,
             notices=tuple(self._notices),
             decision=ended.decision,
-            seconds=round(perf_counter() - self._started, 6),
+            seconds=to_microseconds(perf_counter() - self._started),
             continues=ended.finish == "length" and not self.kept_calls() and _is_continued(run, self._parts, usage),
             at=run.now(),
         )

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from treadle.core.errors import ModelError
-from treadle.models.complete_response import CompleteBody, CompleteHead, read_complete_response
-from treadle.models.server_errors import ServerIdentity, broken_reply_error, no_answer_error, unreachable_error
+from treadle.models.complete_response import CompleteResponse, read_complete_response
+from treadle.models.server_errors import ServerIdentity, broken_reply_error, is_html_type, no_answer_error, unreachable_error
 
 if TYPE_CHECKING:
     from aiohttp import BasicAuth, ClientRequest, ClientTimeout, StreamReader, TCPConnector
@@ -158,7 +158,8 @@ def _connector_class() -> "type[TCPConnector]":
             if complete is None:
                 super().data_received(data)
             else:
-                self.feed_data(complete)  # pyright: ignore[reportArgumentType]  # as far as an exchange reads them, they are the same
+                # Its head and its body in one: as far as an exchange reads them, they are what the parser gives.
+                self.feed_data((complete, complete))  # pyright: ignore[reportArgumentType]
 
         def resume_reading(self, resume_parser: bool = True) -> None:
             # A stream asks for this after every piece of a body: without a pause, nothing is left that the parser could go on with.
@@ -296,7 +297,7 @@ class ReadTimer:
 class HttpExchange:
     """A request that was sent and its response: the head is complete, the body follows."""
 
-    __slots__ = ("_connection", "_payload", "_route", "_server", "_wait", "headers", "status")
+    __slots__ = ("_connection", "_head", "_payload", "_route", "_server", "_wait", "status")
 
     def __init__(
         self,
@@ -304,16 +305,26 @@ class HttpExchange:
         route: ServerRoute,
         wait: ReadTimer,
         connection: "Connection",
-        head: "RawResponseMessage | CompleteHead",
-        payload: "StreamReader | CompleteBody",
+        head: "RawResponseMessage | CompleteResponse",
+        payload: "StreamReader | CompleteResponse",
     ) -> None:
         self._server = server
         self._route = route
         self._wait = wait
         self._connection: Connection | None = connection
         self._payload = payload
+        self._head = head
         self.status = head.code
-        self.headers: Mapping[str, str] = head.headers
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The fields of the head."""
+        return self._head.headers
+
+    @property
+    def is_web_page(self) -> bool:
+        """Whether it is HTML, as proxies and sign-in pages send it."""
+        return not isinstance(self._head, CompleteResponse) and is_html_type(self._head.headers)
 
     async def some(self) -> bytes:
         """Return the next piece of the body; empty at its end."""
@@ -330,7 +341,7 @@ class HttpExchange:
 
     async def rest(self, most: int | None = None) -> bytes:
         """Return the rest of the body, or about the first `most` bytes of it."""
-        if isinstance(self._payload, CompleteBody):  # there is nothing to wait for
+        if isinstance(self._payload, CompleteResponse):  # there is nothing to wait for
             return self._payload.take()
         body = await self.some()
         pieces, size = [body], len(body)
@@ -349,7 +360,7 @@ class HttpExchange:
 
     def take_complete(self) -> bytes:
         """Return the body if it arrived with the head; else nothing, and `rest` waits for it."""
-        return self._payload.take() if isinstance(self._payload, CompleteBody) else b""
+        return self._payload.take() if isinstance(self._payload, CompleteResponse) else b""
 
     def leave(self) -> None:
         """Return the connection to its route, or close it if the body isn't complete. Only once: it may be in use again by now."""
@@ -359,7 +370,7 @@ class HttpExchange:
         route, payload = self._route, self._payload
         route.hub.unwatch(self._wait)
         # After a response that was there at once, the connection is fit; whether it still is, `take` looks.
-        if payload.at_eof() and (isinstance(payload, CompleteBody) or _is_alive(connection)):
+        if payload.at_eof() and (isinstance(payload, CompleteResponse) or _is_alive(connection)):
             route.keep(connection)
         else:
             _abort(connection)

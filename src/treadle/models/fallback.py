@@ -6,7 +6,7 @@ A switch is announced with a `Notice`. Nothing is switched once a reply has begu
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from copy import copy
-from functools import partial, reduce
+from functools import reduce
 
 from msgspec.structs import replace
 
@@ -170,7 +170,7 @@ class ToolFallbackModel:
         if self._prompted is not None:
             return self._prompted.reply(request)
         native = self._native.reply(request)
-        return _GuardedReply(native, partial(self._reply_in_text, request)) if request.tools else native
+        return _GuardedReply(native, request, self._reply_in_text) if request.tools else native
 
     async def _reply_in_text(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply to a request whose tools were refused."""
@@ -187,10 +187,11 @@ class _GuardedReply:
     No generator: that would be resumed for each delta, although only the first one matters here.
     """
 
-    __slots__ = ("_begun", "_deltas", "_instead")
+    __slots__ = ("_begun", "_deltas", "_instead", "_request")
 
-    def __init__(self, native: AsyncIterator[Delta], instead: Callable[[], AsyncIterator[Delta]]) -> None:
+    def __init__(self, native: AsyncIterator[Delta], request: Request, instead: Callable[[Request], AsyncIterator[Delta]]) -> None:
         self._deltas = native
+        self._request = request
         self._instead = instead
         self._begun = False
 
@@ -213,7 +214,7 @@ class _GuardedReply:
         try:
             delta = await self._deltas.__anext__()
         except ToolsRefused:
-            self._begun, self._deltas = True, self._instead()
+            self._begun, self._deltas = True, self._instead(self._request)
             return await self._deltas.__anext__()
         self._begun = type(delta) is not Notice  # a repair of the request may come before it
         return delta
