@@ -92,13 +92,16 @@ def test_a_run_waits_for_a_disk_that_has_fallen_far_behind():
         journal = Slow()
         run = live(journal)
         for number in range(MAX_PENDING_WRITES + 1):
+            assert not run.is_disk_behind
             run.record(Said(text=str(number)))
             await soon()
-        breath = asyncio.ensure_future(run.breathe())
+        assert run.is_disk_behind
+        flushed = asyncio.ensure_future(run.flush())
         await soon()
-        assert not breath.done()
+        assert not flushed.done()
         for write in journal.writes:
             write.set_result(None)
-        await breath
+        await flushed
+        assert not run.is_disk_behind
 
     asyncio.run(tale())

@@ -34,6 +34,11 @@ class UngroundedValue(Struct, frozen=True, gc=False):
     kind: ValueKind
 
 
+def to_microseconds(seconds: float) -> float:
+    """Return a duration to the microsecond, as it is journaled. `round` takes three times as long."""
+    return int(seconds * 1e6 + 0.5) / 1e6
+
+
 class _Entry(Struct, frozen=True, gc=False, tag_field="kind", kw_only=True, omit_defaults=True):
     at: float = 0.0  # seconds since 1970, by the engine's clock
     v: int = VERSION

@@ -4,7 +4,7 @@ Values only: storage is in `stores`, encoding for a model's server in `models`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, assert_never, overload
+from typing import Any, Literal, overload
 
 from msgspec import Struct
 
@@ -111,28 +111,51 @@ def person_message(text: str) -> Message:
 
 def text_of(parts: Iterable[object]) -> str:
     """Return the text in `parts`, without thinking, calls and results."""
-    return "".join([part.text for part in parts if isinstance(part, Text)])
+    text = ""
+    for part in parts:  # once and more for each message of a run: a loop costs half of what a list does
+        if type(part) is Text:
+            text += part.text
+    return text
 
 
 def message_size(message: Message) -> int:
     """Return roughly how many characters a model has to read for this message."""
-    return sum(map(_part_size, message.parts))
+    size = 0
+    for part in message.parts:
+        size += _SIZES[type(part)](part)
+    return size
 
 
-def _part_size(part: Part) -> int:
-    match part:  # the commonest first
-        case Result():
-            return len(part.content) + len(part.note) + MEDIA_SIZE * len(part.media)
-        case Call():
-            return len(part.name) + len(str(part.arguments))
-        case Text() | Quote() | Thinking() | Summary():
-            return len(part.text)
-        case Opaque():
-            return len(part.json)
-        case Media():
-            return part.size if part.is_text else MEDIA_SIZE
-        case _:
-            assert_never(part)
+def _result_size(part: Result) -> int:
+    return len(part.content) + len(part.note) + MEDIA_SIZE * len(part.media)
+
+
+def _call_size(part: Call) -> int:
+    return len(part.name) + len(str(part.arguments))
+
+
+def _text_size(part: Text | Quote | Thinking | Summary) -> int:
+    return len(part.text)
+
+
+def _opaque_size(part: Opaque) -> int:
+    return len(part.json)
+
+
+def _media_size(part: Media) -> int:
+    return part.size if part.is_text else MEDIA_SIZE
+
+
+_SIZES: dict[type[Part], Callable[[Any], int]] = {
+    Result: _result_size,
+    Call: _call_size,
+    Text: _text_size,
+    Quote: _text_size,
+    Thinking: _text_size,
+    Summary: _text_size,
+    Opaque: _opaque_size,
+    Media: _media_size,
+}
 
 
 class EncodedHistory:

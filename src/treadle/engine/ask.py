@@ -5,7 +5,7 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 
 import asyncio
 import inspect
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from treadle.core.calls import Opaque, Written
-from treadle.core.entries import Noted, Overflowed, Replied
+from treadle.core.entries import Noted, Overflowed, Replied, to_microseconds
 from treadle.core.errors import ContextTooLong, ModelError, ReplyBroken, SettingsError
 from treadle.core.events import (
     CallArrived,
@@ -47,7 +47,7 @@ from treadle.dialects.partial_json import read_partial
 from treadle.engine.live import LiveRun
 from treadle.engine.media import adapt_history
 from treadle.engine.perform import start_early
-from treadle.engine.telemetry import model_span
+from treadle.engine.telemetry import trace_reply
 from treadle.engine.tool_offer import offer_tools, prepare_tools
 from treadle.guard.trust import message_to_prompt
 from treadle.loop.decide import AskModel
@@ -58,13 +58,15 @@ if TYPE_CHECKING:
     from treadle.loop.continuation import Joint
 
 
+_NO_USAGE = Usage()
+
+
 async def ask_model(run: LiveRun, step: AskModel) -> None:
     """Ask until there is a reply, or no try is left and the run has failed."""
     if run.prepare is not None and not step.last:
         await prepare_tools(run)
     request = _request(run, step)
-    wasted = Usage()
-    attempt = 0
+    wasted, attempt = _NO_USAGE, 0
     while True:
         attempt += 1
         if run.watched:
@@ -72,9 +74,7 @@ async def ask_model(run: LiveRun, step: AskModel) -> None:
         listener = Listener(run, step, request, wasted)
         _report_changed_prefix(run, listener)
         try:
-            with model_span(run, request) as span:
-                await _listen(run, step, listener)
-                span.record_reply(listener.ended)
+            await trace_reply(run, request, _listen(run, step, listener))
         except _OutOfTime:
             listener.give_up()
             return
@@ -121,17 +121,17 @@ class _OutOfTime(Exception):
     error_type = "timeout"  # by the conventions of OpenTelemetry
 
 
-def _listen(run: LiveRun, step: AskModel, listener: "Listener") -> Awaitable[None]:
+def _listen(run: LiveRun, step: AskModel, listener: "Listener") -> Awaitable[ReplyEnded]:
     """Take the reply in, within what is left of the turn's seconds; the last answer may take its time."""
     limit = run.setup.terms.limits.seconds
     return listener.listen() if limit is None or step.last else _in_time(limit - run.state.spent.seconds, listener)
 
 
-async def _in_time(seconds: float, listener: "Listener") -> None:
+async def _in_time(seconds: float, listener: "Listener") -> ReplyEnded:
     left = asyncio.timeout(max(seconds, 0.0))
     try:
         async with left:
-            await listener.listen()
+            return await listener.listen()
     except TimeoutError as error:
         if not left.expired():
             raise
@@ -249,45 +249,62 @@ class Listener:
         self.ended: ReplyEnded | None = None
         self._flush: asyncio.Handle | None = None
 
-    async def listen(self) -> None:
-        """Take the reply in, to its end."""
+    async def listen(self) -> ReplyEnded:
+        """Take the reply in, to its end, and return that."""
         run = self._run
         reply: Any = run.setup.model.reply(self._request)
         if not hasattr(reply, "__aiter__"):
             if inspect.iscoroutine(reply):
                 reply.close()
             raise SettingsError(f"`reply` of the model {run.setup.model.name} has to be an `async def` that yields deltas.")
+        arrived = getattr(reply, "arrived", None)  # a reply in one piece has all of its deltas at once
         async for delta in reply:
-            if type(delta) is TextDelta:
-                self._hear(delta.text)
-            elif type(delta) is ReplyEnded:
-                self.close(delta)
-            else:
-                self._take(delta)
+            self._take(delta)
+            if arrived is not None and self.ended is None and (ended := self._take_all(arrived())) is not None:
+                return ended
         if self.ended is None:
             raise ReplyBroken(f"{run.setup.model.name} broke its reply off.")
+        return self.ended
+
+    def _take_all(self, deltas: Iterable[Delta]) -> ReplyEnded | None:
+        """Take in deltas that needn't be awaited. Return the end of the reply if it was among them."""
+        for delta in deltas:
+            self._take(delta)
+        return self.ended
 
     def _take(self, delta: Delta) -> None:
-        run = self._run
+        if type(delta) is TextDelta:
+            self._hear(delta.text)
+        elif type(delta) is CallDone:
+            self._add_call(delta.call)
+        elif type(delta) is CallDelta:
+            self._begin_call(delta)
+        elif type(delta) is ReplyEnded:
+            self.close(delta)
+        else:
+            self._take_rare(delta)
+
+    def _take_rare(self, delta: Delta) -> None:
         match delta:
-            case CallDone():
-                self._add_call(delta.call)
-            case CallDelta():
-                call_id = self._ids[delta.id] = run.fresh_id(delta.id)
-                if run.watched:
-                    run.emit(CallArrived(run_id=run.id, call_id=call_id, name=delta.name))
             case ThinkingDelta():
                 self._think(delta.text, delta.signature)
             case Opaque():
                 self._end_text()
                 self._parts.append(delta)
             case Notice():
-                self.notice(run.redactor.text(delta.text))
+                self.notice(self._run.redactor.text(delta.text))
             case _:
+                shown = shorten_json_text(self._run.redactor.text(repr(delta)))
                 raise SettingsError(
-                    f"The model {run.setup.model.name} yielded {shorten_json_text(run.redactor.text(repr(delta)))}; a model yields "
+                    f"The model {self._run.setup.model.name} yielded {shown}; a model yields "
                     'TextDelta("…"), CallDone(…) and the like, and at its end ReplyEnded("done").'
                 )
+
+    def _begin_call(self, delta: CallDelta) -> None:
+        run = self._run
+        call_id = self._ids[delta.id] = run.fresh_id(delta.id)
+        if run.watched:
+            run.emit(CallArrived(run_id=run.id, call_id=call_id, name=delta.name))
 
     def _hear(self, text: str) -> None:
         """Words arrived; calls written among them are taken out."""
@@ -432,7 +449,7 @@ class Listener:
             model=ended.model,
             notices=tuple(self._notices),
             decision=ended.decision,
-            seconds=round(perf_counter() - self._started, 6),
+            seconds=to_microseconds(perf_counter() - self._started),
             continues=ended.finish == "length" and not self.kept_calls() and _is_continued(run, self._parts, usage),
             at=run.now(),
         )

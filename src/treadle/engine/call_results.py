@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Result
-from treadle.core.entries import Returned
+from treadle.core.entries import Returned, to_microseconds
 from treadle.core.events import CallReturned
 from treadle.engine.audit_records import audit_end
 from treadle.engine.live import LiveRun
@@ -16,7 +16,7 @@ def record_result(run: LiveRun, state: CallState, call: Call, came: CallOutcome,
     audit_end(run, state, call, came.result, seconds)
     entry = Returned(
         result=came.result,
-        seconds=round(seconds, 6),
+        seconds=to_microseconds(seconds),
         cached=came.cached,
         usage=came.usage,
         kept=came.kept,

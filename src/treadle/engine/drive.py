@@ -1,6 +1,7 @@
 """The loop: decide, perform, journal, until the turn is over. Each step is performed by the module of its name."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import assert_never
 
 from treadle.core.entries import Replied, Shortened
@@ -49,11 +50,12 @@ async def drive(run: LiveRun) -> None:
     agent = run.state.agent
     try:
         # The limits of the tree apply to nested runs only; the root goes by its own.
-        while not isinstance(step := decide(run.state, run.setup.terms, "" if run.is_root else run.meter.exhausted_limit()), Idle):
+        while run.state.finished is None:
+            step = decide(run.state, run.setup.terms, "" if run.is_root else run.meter.exhausted_limit())
             if run.state.agent != agent:
                 await wait_background(run)  # its tools are those of the agent that hands off
                 return
-            if isinstance(step, Judge):
+            if type(step) is Judge:
                 judge_calls(run, step.calls)
             else:
                 await _perform(run, step)
@@ -72,18 +74,27 @@ async def drive(run: LiveRun) -> None:
         await run.anchor()
 
 
-async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case for each kind of step
+def _perform(run: LiveRun, step: Step) -> Awaitable[None]:
+    """Perform a step. The two that every round has need no coroutine around them."""
+    if type(step) is AskModel:
+        return _pause_and_ask(run, step) if run.watched else ask_model(run, step)
+    return _call_tools(run, step) if type(step) is CallTools else _perform_other(run, step)
+
+
+async def _pause_and_ask(run: LiveRun, step: AskModel) -> None:
+    pending = run.state.steering
+    await run.pause(step)
+    if run.state.steering == pending:  # else what came meanwhile may be delivered first
+        await ask_model(run, step)
+
+
+async def _call_tools(run: LiveRun, step: CallTools) -> None:
+    if not await call_tools(run, step.calls):
+        await _suspend_turn(run)
+
+
+async def _perform_other(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case for each kind of step
     match step:
-        case AskModel():
-            if run.watched:
-                pending = run.state.steering
-                await run.pause(step)
-                if run.state.steering != pending:  # what came meanwhile may be delivered first
-                    return
-            await ask_model(run, step)
-        case CallTools():
-            if not await call_tools(run, step.calls):
-                await _suspend_turn(run)
         case Recover():
             if not await recover_calls(run, step.calls) and not await call_tools(run, step.ready):
                 await _suspend_turn(run)
@@ -111,8 +122,8 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
         case Finish():
             await _stop_calls(run)
             _finish(run, step)
-        case Judge() | Idle():
-            pass  # `drive` itself
+        case AskModel() | CallTools() | Judge() | Idle():
+            pass  # `_perform`, or `drive` itself
         case _:
             assert_never(step)
 

@@ -22,7 +22,7 @@ from treadle.engine.media import read_prompt
 from treadle.engine.meter import Meter
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Answer, Approval, Caller, Services, Setup, call_instructions, find_agent, hand_off
-from treadle.engine.telemetry import run_span
+from treadle.engine.telemetry import trace_turn
 from treadle.engine.tool_offer import prepare_tools
 from treadle.engine.tree import RunTree, fork_before_message, fork_run, journal_of, load_run_tree, record_answer
 from treadle.engine.watch import Watch
@@ -277,10 +277,7 @@ class Engine:
         if run.watched:
             await run.flush()  # a run whose id was returned can be found again, whatever happens next
             run.emit(RunStarted(run_id=run.id, resumed=resumed))
-        with run_span(run) as span:
-            while run.state.finished is None:
-                await self._drive_agent(run)
-            span.record_end(run.state.finished.stopped, run.state.spent.usage)
+        await trace_turn(run, self._drive_agents(run))
         result = self._result(run)
         if result.stopped == "failed":  # its caller may never look at it
             reason = run.redactor.text(result.reason)
@@ -288,6 +285,11 @@ class Engine:
         if run.watched:
             run.emit(RunEnded(run_id=run.id, result=result))
         return result
+
+    async def _drive_agents(self, run: LiveRun) -> None:
+        """Drive the turn to its end, with each agent that it is handed off to."""
+        while run.state.finished is None:
+            await self._drive_agent(run)
 
     async def _drive_agent(self, run: LiveRun) -> None:
         """Drive the run for as long as one agent goes on with it."""

@@ -104,10 +104,10 @@ class JournaledRun:
                 await ticket
             self._unsafe = [ticket for ticket in self._unsafe if ticket not in waited]
 
-    async def breathe(self) -> None:
-        """Wait for the disk if it has fallen far behind."""
-        if len(self._unsafe) > MAX_PENDING_WRITES:
-            await self.flush()
+    @property
+    def is_disk_behind(self) -> bool:
+        """Whether so many writes are under way that the run has to wait for the disk."""
+        return len(self._unsafe) > MAX_PENDING_WRITES
 
     def finish(
         self,

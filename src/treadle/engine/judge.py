@@ -23,7 +23,7 @@ from treadle.loop.limits import Limits, call_beyond
 from treadle.loop.repeats import count_repetition, find_streak
 from treadle.loop.state import RunState, call_fingerprint
 from treadle.tools.name_matching import hint_for
-from treadle.tools.validate import InvalidArguments, format_issues, match_name, unwrap_call
+from treadle.tools.validate import InvalidArguments, ValidArguments, format_issues, match_name, unwrap_call
 from treadle.tools.values import as_object
 
 WORTH_CONTINUING = 200  # characters of a value that was cut; a shorter one is sent again
@@ -89,7 +89,7 @@ def _futile_calls(state: RunState, tool: Tool) -> int:
 def _apply_policy(call: Call, tool: Tool, bench: JudgeContext, mended: str, note: str, at: float) -> Judged:
     """Judge a call by the policy, and by what people have allowed. What contains a secret is never remembered."""
     verdict = bench.policy.judge(call, tool, bench.situation)
-    if isinstance(verdict, Allow) or bench.redactor.finds(call.arguments):
+    if type(verdict) is Allow or bench.redactor.finds(call.arguments):
         return Judged(call=call, verdict=verdict, mended=mended, note=note, at=at)
     from treadle.guard.grants import apply_grants  # only where a person would be asked
 
@@ -185,7 +185,7 @@ def _fit_arguments(written: Written, value: Any, mended: str, bench: JudgeContex
     fields = as_object(value)
     if known and fields is not None:
         checked = _check_arguments(written.id, written.name, fields, mended, bench)
-        if not isinstance(checked, Deny):
+        if isinstance(checked, tuple):
             return checked
     else:
         checked = _misfit_verdict(written, catalog) if known else _unknown_tool_verdict(written.name, bench.offered)
@@ -207,10 +207,10 @@ def _check_arguments(
     call_id: str, name: str, arguments: dict[str, Any], mended: str, bench: JudgeContext
 ) -> tuple[Call, str] | Deny:
     checked = bench.catalog.validator(name).check(arguments)
-    if isinstance(checked, InvalidArguments):
-        return Deny("reading", describe_misfit(checked, name, arguments, bench.catalog, bench.redactor), "invalid")
-    converted = f"converted {', '.join(checked.converted)}" if checked.converted else ""
-    return Call(call_id, name, checked.arguments), _join_notes(mended, converted)
+    if isinstance(checked, ValidArguments):
+        converted = f"converted {', '.join(checked.converted)}" if checked.converted else ""
+        return Call(call_id, name, checked.arguments), _join_notes(mended, converted) if converted else mended
+    return Deny("reading", describe_misfit(checked, name, arguments, bench.catalog, bench.redactor), "invalid")
 
 
 def describe_misfit(found: InvalidArguments, name: str, arguments: Any, catalog: Catalog, redactor: Redactor) -> str:

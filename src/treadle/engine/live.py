@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Verdict, WaitRequest
+from treadle.core.calls import Call, Verdict
 from treadle.core.context import RunContext
 from treadle.core.events import Event, PathStep
 from treadle.core.seams import Situation, Toolset, Watcher
@@ -28,10 +28,6 @@ from treadle.loop.state import find_call
 
 if TYPE_CHECKING:
     from treadle.engine.origin_tracker import OriginTracker
-
-CallWithin = Callable[[str, dict[str, Any]], Awaitable[Any]]
-Progress = Callable[[str], None]
-WaitWithin = Callable[[WaitRequest], Awaitable[Any]]
 
 # An id that could be one of a tool's own calls (`c1.2` is the second of `c1`) would be two calls at once.
 _PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
@@ -248,17 +244,8 @@ class LiveRun(JournaledRun):
         most = None if self.is_root else self.meter.calls_for(self.id)
         return limits if most is None else replace(limits, calls=most if limits.calls is None else min(most, limits.calls))
 
-    def context(
-        self,
-        call: Call,
-        key: str = "",
-        attempt: int = 1,
-        within: CallWithin | None = None,
-        progress: Progress | None = None,
-        seal: str = "",
-        wait: WaitWithin | None = None,
-    ) -> RunContext[Any]:
-        """Return the context of a tool call."""
+    def context(self, call: Call, key: str = "", attempt: int = 1, seal: str = "") -> RunContext[Any]:
+        """Return the context of what is asked of a tool or of the agent's functions besides calls (`perform.CallContext`)."""
         caller, state = self.caller, self.state
         return RunContext(
             deps=caller.deps,
@@ -274,9 +261,6 @@ class LiveRun(JournaledRun):
             usage=state.usage,
             history=state.history,
             parts=state.parts,
-            call=within,
-            progress=progress,
-            wait=wait,
             run=self,
         )
 

@@ -4,6 +4,7 @@ Journaling is in `perform`; here a value, or an error, becomes what the model re
 """
 
 import asyncio
+from collections.abc import Awaitable
 from traceback import format_exception
 from typing import Any
 
@@ -99,7 +100,7 @@ async def run_call(
             kept, reused = await fetch_cached(run, tool, call, lambda: _cacheable_content(run, tool, call, context, left))
             return await _limit_size(run, tool, call, unpack_content(kept), reused=reused, whole=whole)
         if tool.effect == "read":
-            value = await _call_tool(run, tool, call, context, left)
+            value = await _start_tool(run, tool, call, context, left)
         else:
             value = await _run_with_effects(run, tool, call, context, left)
     except (Suspended, DeferredResult):
@@ -113,6 +114,8 @@ async def run_call(
         return _failed_outcome(run, tool, call, context, stray)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
         return _failed_outcome(run, tool, call, context, error)
+    if type(value) is WaitRequest:
+        raise DeferredResult(value)
     return await value_to_outcome(run, tool, call, value, whole=whole)
 
 
@@ -125,7 +128,7 @@ def _failed_outcome(run: LiveRun, tool: Tool, call: Call, context: RunContext[An
 async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
     """Return the value of a call with an effect. It invalidates the cache, also if it failed: it may have had some."""
     try:
-        return await _call_tool(run, tool, call, context, left)
+        return await _start_tool(run, tool, call, context, left)
     finally:
         await invalidate_after(run, tool)
 
@@ -134,13 +137,16 @@ async def value_to_outcome(run: LiveRun, tool: Tool, call: Call, value: Any, *, 
     """Convert a tool's value to its result: the text for the model, and the data for code."""
     if isinstance(value, str):
         content = ToolContent(to_text(value))
-    elif isinstance(value, Transfer):
+    elif type(value) is Transfer:
         return _transfer_outcome(run, call, value)
-    elif isinstance(value, NestedResult):
+    elif type(value) is NestedResult:
         return await _nested_outcome(run, tool, call, value, whole=whole)
     else:
         content = await store_value(value, run.services.blobs)
-    return await _limit_size(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
+    content = content if run.setup.shows_secrets else _redact(run, content)
+    if whole or len(content.text) <= run.setup.result_limit:  # nearly always, and without a coroutine more
+        return _to_outcome(run, tool, call, content, whole=whole)
+    return await _limit_size(run, tool, call, content)
 
 
 def _transfer_outcome(run: LiveRun, call: Call, value: Transfer) -> CallOutcome:
@@ -181,11 +187,9 @@ class _CallTimeout(Exception):
         self.stopped = stopped
 
 
-async def _call_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Any:
-    value = await (run.toolset.call(call, context) if left is None else _call_in_time(run, tool, call, context, left))
-    if isinstance(value, WaitRequest):
-        raise DeferredResult(value)
-    return value
+def _start_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> Awaitable[Any]:
+    """Return what carries a call out, to be awaited."""
+    return run.toolset.call(call, context) if left is None else _call_in_time(run, tool, call, context, left)
 
 
 async def _call_in_time(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float) -> Any:
@@ -212,7 +216,9 @@ def call_timeout(run: LiveRun, tool: Tool) -> float | None:
 
 async def _cacheable_content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], left: float | None) -> str:
     """Return the content to cache, with secrets redacted."""
-    value = await _call_tool(run, tool, call, context, left)
+    value = await _start_tool(run, tool, call, context, left)
+    if type(value) is WaitRequest:
+        raise DeferredResult(value)
     return pack_content(_redact(run, await store_value(value, run.services.blobs)))
 
 
@@ -227,16 +233,30 @@ async def _limit_size(
     untrusted: bool = False,
 ) -> CallOutcome:
     """Return the result. One too large for a conversation is shortened and stored elsewhere; then it has no data."""
-    text, data, kept, usage = content.text, content.data, "", _NO_USAGE
-    if not whole:
-        if len(text) > run.setup.result_limit:
-            text, kept, usage = await store_large_result(run, call, text)
-            data = None
-        elif data is not None and len(msgspec.json.encode(data)) > run.setup.result_limit:
-            data = None
+    if whole or len(content.text) <= run.setup.result_limit:
+        return _to_outcome(run, tool, call, content, reused=reused, whole=whole, untrusted=untrusted)
+    text, kept, usage = await store_large_result(run, call, content.text)
+    short = replace(content, text=text, data=None)
+    return replace(_to_outcome(run, tool, call, short, reused=reused, whole=True, untrusted=untrusted), kept=kept, usage=usage)
+
+
+def _to_outcome(
+    run: LiveRun,
+    tool: Tool,
+    call: Call,
+    content: ToolContent,
+    *,
+    reused: bool = False,
+    whole: bool = False,
+    untrusted: bool = False,
+) -> CallOutcome:
+    """Return the result with this text; without the data behind it where that is too large."""
+    data = content.data
+    if data is not None and not whole and len(msgspec.json.encode(data)) > run.setup.result_limit:
+        data = None
     untrusted = untrusted or content.untrusted or tool.trust == "untrusted"
-    result = Result(call.id, call.name, text, None, untrusted, content.structured, content.media, data, about=content.about)
-    return CallOutcome(result, reused, usage, kept)
+    result = Result(call.id, call.name, content.text, None, untrusted, content.structured, content.media, data, about=content.about)
+    return CallOutcome(result, reused)
 
 
 def problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException, *, may_retry: bool = False) -> CallOutcome:

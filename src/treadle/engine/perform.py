@@ -34,7 +34,7 @@ from treadle.engine.judge import describe_misfit, judge_call, judge_written
 from treadle.engine.live import LiveRun
 from treadle.engine.outcome import CallOutcome, DeferredResult, Suspended, call_timeout, problem_outcome, run_call
 from treadle.engine.result_cache import invalidate_after
-from treadle.engine.telemetry import call_span
+from treadle.engine.telemetry import trace_call
 from treadle.guard.policy import digest_arguments
 from treadle.loop.decide import CallTools, Judge, decide_open_reply
 from treadle.loop.recover import recovery
@@ -56,8 +56,9 @@ def _record_verdict(run: LiveRun, judged: Judged) -> None:
     if run.watched:
         call, verdict = run.shown_call(judged.call), run.shown_verdict(judged.verdict)
         run.emit(CallJudged(run_id=run.id, call=call, verdict=verdict, mended=run.redactor.text(judged.mended)))
-    if isinstance(judged.verdict, Deny):
-        call, verdict = judged.call, judged.verdict
+    verdict = judged.verdict
+    if type(verdict) is Deny:
+        call = judged.call
         denied = Result(call.id, call.name, verdict.reason, verdict.problem)
         audit_end(run, CallState(call.id, call.name, verdict=verdict), call, denied, 0.0)
 
@@ -84,7 +85,8 @@ async def call_tools(run: LiveRun, calls: Sequence[CallState]) -> bool:
     else:
         _launch(run, todo)
         await wait_in_flight(run)
-    await run.breathe()
+    if run.is_disk_behind:
+        await run.flush()
     return True
 
 
@@ -151,9 +153,8 @@ async def _run_call(run: LiveRun, state: CallState) -> None:
         context = _begin_attempt(run, state, tool, call, key, attempt)
         left = None if timeout is None else max(timeout - (perf_counter() - began), 0.0)
         try:
-            with call_span(run, call) as span:
-                came = await run_call(run, tool, call, context, left, whole=bool(state.within) and not state.background)
-                span.record_result(came.result)
+            work = run_call(run, tool, call, context, left, whole=bool(state.within) and not state.background)
+            came = await trace_call(run, call, work)
         except Suspended as suspended:
             run.suspended[call.id] = suspended.approvals
             del run.began[call.id]
@@ -269,15 +270,43 @@ def _begin_attempt(run: LiveRun, state: CallState, tool: Tool, call: Call, key: 
         run.emit(CallStarted(run_id=run.id, call=run.shown_call(call), at=run.now()))
     if run.inner_counts:
         run.inner_counts.pop(call.id, None)
-    return run.context(
-        call,
-        key,
-        attempt,
-        within=lambda name, arguments: _call_within(run, state, name, arguments),
-        progress=lambda text: _emit_progress(run, call.id, text),
-        wait=lambda request: _wait_within(run, state, request),
-        seal="" if state.edited else state.seal,  # another call was shown than the person made of it
-    )
+    return CallContext(run, state, call, key, attempt)
+
+
+class CallContext(RunContext[Any]):
+    """The context of a call that is carried out: what its tool does through it is done by the run."""
+
+    __slots__ = ("_live", "_outer")
+
+    def __init__(self, run: LiveRun, outer: CallState, call: Call, key: str, attempt: int) -> None:
+        # Not as `LiveRun.context` makes one: to pass all of this by name costs ten times as much, for each call.
+        caller, state = run.caller, run.state
+        self._run = self._live = run
+        self._outer = outer
+        self._parts = state.parts
+        self.deps = caller.deps
+        self.run_id = run.id
+        self.call_id = call.id
+        self.tool_name = call.name
+        self.user = caller.user
+        self.key = key
+        self.seal = "" if outer.edited else outer.seal  # another call was shown than the person made of it
+        self.attempt = attempt
+        self.tainted = state.tainted
+        self.credentials = caller.credentials
+        self.usage = state.usage
+        self.history = state.history
+
+    async def call(self, name: str, /, **arguments: Any) -> Any:
+        """Call another tool of this run: same policy, journal and audit as if the model had asked."""
+        return await _call_within(self._live, self._outer, name, arguments)
+
+    def progress(self, text: str) -> None:
+        """Report the progress of this call to the watchers."""
+        _emit_progress(self._live, self.call_id, text)
+
+    async def _await(self, request: WaitRequest) -> Any:
+        return await _wait_within(self._live, self._outer, request)
 
 
 async def _wait_for_next_try(run: LiveRun, came: CallOutcome, retries: RetryPolicy, attempt: int, left: float | None) -> bool:

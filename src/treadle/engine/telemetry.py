@@ -6,14 +6,16 @@ it, which is `otel_setup` where the standard variables ask for it.
 
 import os
 import sys
+from collections.abc import Awaitable
 from functools import cache
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from treadle.core.calls import Call, Result
 from treadle.core.requests import Finish, ReplyEnded, Request, Usage
 from treadle.engine.live import LiveRun
+from treadle.engine.outcome import CallOutcome
 
 # The conventions' names of providers that are called otherwise here.
 _PROVIDERS = {
@@ -36,46 +38,6 @@ _FINISH_REASONS: dict[Finish, str] = {
 }
 _TOKEN_BUCKETS = [4**power for power in range(14)]
 _SECOND_BUCKETS = [0.01 * 2**power for power in range(14)]
-
-
-class TraceSpan(Protocol):
-    """A traced operation."""
-
-    def __enter__(self) -> "TraceSpan": ...
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
-    def record_reply(self, ended: ReplyEnded | None) -> None:
-        """Record how a reply ended."""
-        ...
-
-    def record_result(self, result: Result) -> None:
-        """Record the result of a call."""
-        ...
-
-    def record_end(self, stopped: str, usage: Usage) -> None:
-        """Record how a turn ended, and what it used."""
-        ...
-
-
-class _NoSpan:
-    """A span without tracing."""
-
-    def __enter__(self) -> "_NoSpan":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
-
-    def record_reply(self, ended: ReplyEnded | None) -> None:
-        return None
-
-    def record_result(self, result: Result) -> None:
-        return None
-
-    def record_end(self, stopped: str, usage: Usage) -> None:
-        return None
-
-
-_OFF = _NoSpan()
 
 
 class _Environment:
@@ -162,8 +124,7 @@ class _OtelSpan:
             self._measure(*_histograms(provider))
         self._current.__exit__(kind, error, trace)
 
-    def record_reply(self, ended: ReplyEnded | None) -> None:
-        assert ended is not None  # a reply without an end raises
+    def record_reply(self, ended: ReplyEnded) -> None:
         usage = ended.usage
         known = {
             "gen_ai.response.model": ended.response_model,
@@ -214,11 +175,25 @@ def _model_attributes(name: str) -> dict[str, Any]:
     return {"gen_ai.provider.name": _PROVIDERS.get(provider, provider), "gen_ai.request.model": model or provider}
 
 
-def run_span(run: LiveRun) -> TraceSpan:
-    """Return the span of a turn."""
+def trace_turn(run: LiveRun, turn: Awaitable[None]) -> Awaitable[None]:
+    """Return a turn, carried out in a span where there is tracing."""
     api = _load_api()
-    if api is None:
-        return _OFF
+    return turn if api is None else _trace_turn(api, run, turn)
+
+
+def trace_reply(run: LiveRun, request: Request, reply: Awaitable[ReplyEnded]) -> Awaitable[ReplyEnded]:
+    """Return what takes a reply in, in the span of its request where there is tracing."""
+    api = _load_api()
+    return reply if api is None else _trace_reply(api, run, request, reply)
+
+
+def trace_call(run: LiveRun, call: Call, work: Awaitable[CallOutcome]) -> Awaitable[CallOutcome]:
+    """Return what carries a tool call out, in a span where there is tracing."""
+    api = _load_api()
+    return work if api is None else _trace_call(api, run, call, work)
+
+
+async def _trace_turn(api: Any, run: LiveRun, turn: Awaitable[None]) -> None:
     name = run.setup.name or "agent"
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
@@ -226,14 +201,13 @@ def run_span(run: LiveRun) -> TraceSpan:
         "gen_ai.conversation.id": run.id,
         **_model_attributes(run.setup.model.name),
     }
-    return _OtelSpan(api, run, f"invoke_agent {name}", "INTERNAL", attributes, root=True)
+    with _OtelSpan(api, run, f"invoke_agent {name}", "INTERNAL", attributes, root=True) as span:
+        await turn
+        assert run.state.finished is not None  # the turn is over
+        span.record_end(run.state.finished.stopped, run.state.spent.usage)
 
 
-def model_span(run: LiveRun, request: Request) -> TraceSpan:
-    """Return the span of a request to a model."""
-    api = _load_api()
-    if api is None:
-        return _OFF
+async def _trace_reply(api: Any, run: LiveRun, request: Request, reply: Awaitable[ReplyEnded]) -> ReplyEnded:
     model, options = _model_attributes(run.setup.model.name), request.options
     given = {
         "gen_ai.output.type": None if request.shape is None else "json",
@@ -250,14 +224,13 @@ def model_span(run: LiveRun, request: Request) -> TraceSpan:
         **model,
         **{name: value for name, value in given.items() if value is not None},
     }
-    return _OtelSpan(api, run, f"chat {model['gen_ai.request.model']}", "CLIENT", attributes)
+    with _OtelSpan(api, run, f"chat {model['gen_ai.request.model']}", "CLIENT", attributes) as span:
+        ended = await reply
+        span.record_reply(ended)
+        return ended
 
 
-def call_span(run: LiveRun, call: Call) -> TraceSpan:
-    """Return the span of a tool call."""
-    api = _load_api()
-    if api is None:
-        return _OFF
+async def _trace_call(api: Any, run: LiveRun, call: Call, work: Awaitable[CallOutcome]) -> CallOutcome:
     attributes = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.agent.name": run.setup.name or "agent",
@@ -266,4 +239,7 @@ def call_span(run: LiveRun, call: Call) -> TraceSpan:
         "gen_ai.tool.call.id": call.id,
         "gen_ai.tool.type": "function",
     }
-    return _OtelSpan(api, run, f"execute_tool {call.name}", "INTERNAL", attributes)
+    with _OtelSpan(api, run, f"execute_tool {call.name}", "INTERNAL", attributes) as span:
+        came = await work
+        span.record_result(came.result)
+        return came

@@ -43,7 +43,8 @@ def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dic
         own.append("background_result")
     if names and state.partial is not None:
         own.append("continue_call")
-    names = (*names, *[name for name in own if run.catalog.has_own(name)])
+    if own:
+        names = (*names, *[name for name in own if run.catalog.has_own(name)])
     if output is None:
         return run.catalog.specs(names), None
     shape = output_schema(run, has_tools=bool(names))

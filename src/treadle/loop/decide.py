@@ -152,7 +152,7 @@ def decide(state: RunState, terms: TurnTerms, squeezed: str = "") -> Step:
     if state.calls:
         return _decide_calls(state)
     step = _decide_after_calls(state, terms, squeezed)
-    return (_decide_fit(state, terms) or step) if isinstance(step, AskModel) else step
+    return (_decide_fit(state, terms) or step) if type(step) is AskModel else step
 
 
 def _decide_after_calls(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
@@ -178,17 +178,20 @@ def _decide_continuation(state: RunState, terms: TurnTerms, squeezed: str) -> As
 
 def decide_open_reply(state: RunState) -> Judge | CallTools | None:
     """Return what can already be done with the calls of a reply that is still streaming."""
-    unjudged = tuple([call for call in state.calls if call.verdict is None])
+    calls = state.calls
+    if len(calls) == 1:  # by far the commonest round
+        return Judge(calls) if calls[0].verdict is None else CallTools(calls) if calls[0].ready else None
+    unjudged = tuple([call for call in calls if call.verdict is None])
     if unjudged:
         return Judge(unjudged)
-    ready = tuple([call for call in state.calls if call.ready])
+    ready = tuple([call for call in calls if call.ready])
     return CallTools(ready) if ready else None
 
 
 def _decide_calls(state: RunState) -> Step:
     """Settle what had begun in another process before anything else begins: what comes after it may need it."""
     begin = decide_open_reply(state)
-    if isinstance(begin, Judge) or (begin is not None and len(begin.calls) == len(state.calls)):
+    if type(begin) is Judge or (begin is not None and len(begin.calls) == len(state.calls)):
         return begin
     interrupted = tuple([call for call in state.calls if call.interrupted])
     if begin is not None and any(call.unclear for call in state.calls):

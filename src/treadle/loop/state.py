@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from treadle.core.calls import Allow, Ask, Call, Deny, Media, Result, Settling, Verdict, Wait, Written
 from treadle.core.entries import (
@@ -211,10 +211,17 @@ def apply_entry(state: RunState, entry: Entry) -> RunState:
     """
     kind, at, earlier = type(entry), entry.at, state.at
     changed = _APPLY[kind](state, entry)
-    if at <= earlier or kind in _IDLE or state.finished is not None:
-        return replace(changed, position=state.position + 1, at=max(earlier, at))
-    spent = changed.spent
-    return replace(changed, position=state.position + 1, at=at, spent=replace(spent, seconds=spent.seconds + at - earlier))
+    if changed is state:
+        changed = replace(state)
+    # Nobody has seen this copy of the state yet, so that it is completed in place: another copy would cost as much again.
+    force_setattr(changed, "position", state.position + 1)
+    if at > earlier:
+        force_setattr(changed, "at", at)
+        if kind not in _IDLE and state.finished is None:
+            spent = changed.spent
+            seconds = spent.seconds + at - earlier
+            force_setattr(changed, "spent", Spent(spent.rounds, seconds, spent.usage, spent.last_tokens, spent.failures))
+    return changed
 
 
 _IDLE = frozenset((Said, Approved, Refused, Settled, Resumed, Opened, Forked))  # the time before these was a person's
@@ -383,9 +390,8 @@ def _replied(state: RunState, entry: Replied) -> RunState:
     """Apply a reply, or a piece of one. Calls in a reply that was requested without tools don't count."""
     parts = (*state.parts, *entry.parts) if state.parts else entry.parts
     usage, calls = entry.usage, state.calls
-    new: tuple[CallState, ...] = ()
-    if not entry.last:
-        new = tuple([CallState(part.id, part.name, part) for part in entry.parts if isinstance(part, Written)])
+    new = () if entry.last else _new_calls(entry.parts)
+    if new:
         calls = (*calls, *new) if calls else new
     changed = replace(
         state,
@@ -408,6 +414,13 @@ def _replied(state: RunState, entry: Replied) -> RunState:
     if entry.finish == "paused":
         return _paused(changed)
     return _answered(changed, filtered=entry.finish == "filtered")
+
+
+def _new_calls(parts: tuple[ReplyPart, ...]) -> tuple[CallState, ...]:
+    if len(parts) == 1:  # a call alone, or words alone: no need of a list
+        part = parts[0]
+        return (CallState(part.id, part.name, part),) if type(part) is Written else ()
+    return tuple([CallState(part.id, part.name, part) for part in parts if type(part) is Written])
 
 
 def _paused(state: RunState) -> RunState:
@@ -437,31 +450,55 @@ def _answered(state: RunState, *, filtered: bool) -> RunState:
 
 
 def _judged(state: RunState, entry: Judged) -> RunState:
-    verdict = entry.verdict
-    result = None
-    if isinstance(verdict, Deny):
-        result = Result(entry.call.id, entry.call.name, verdict.reason, verdict.problem)
-    call = entry.call  # its name is the tool's, which may be another one than the model wrote
-    changes: dict[str, Any] = {
-        "name": call.name,
-        "call": call,
-        "verdict": verdict,
-        "judged_at": entry.at,
-        "note": entry.note,
-        "terms": entry.terms,
-        "tainted": state.tainted,
-        "result": result,
-    }
-    fields = _change_call(state, call.id, changes)
+    verdict, call = entry.verdict, entry.call  # its name is the tool's, which may be another one than the model wrote
+    result = Result(call.id, call.name, verdict.reason, verdict.problem) if type(verdict) is Deny else None
+    calls, inner, trail, spent, counts = state.calls, state.inner, state.trail, state.spent, state.tool_calls
+    found = find_call(state, call.id)
+    if found is not None:
+        judged = replace(
+            found,
+            name=call.name,
+            call=call,
+            verdict=verdict,
+            judged_at=entry.at,
+            note=entry.note,
+            terms=entry.terms,
+            tainted=state.tainted,
+            result=result,
+        )
+        calls, inner = _exchange(state, judged)
     if result is not None:
-        fields["trail"] = extend_trail(state.trail, call_fingerprint(call), result.content, call.name, failed=True)
-        fields["refused_repeat"] = state.refused_repeat or result.problem == "repeat"
-    elif not (state.inner and _is_background(state, call.id)):  # the model's call was counted
-        _count_call(state, call.name, fields)
-    changed = replace(state, **fields)
+        trail = extend_trail(trail, call_fingerprint(call), result.content, call.name, failed=True)
+    elif found is None or not found.background:  # the model's call was counted
+        spent = _counting_call(spent)
+        counts = {**counts, call.name: counts.get(call.name, 0) + 1}
+    changed = replace(
+        state,
+        calls=calls,
+        inner=inner,
+        trail=trail,
+        refused_repeat=state.refused_repeat or (result is not None and result.problem == "repeat"),
+        spent=spent,
+        tool_calls=counts,
+    )
     if entry.partial or state.partial is not None:
         changed = _with_partial(changed, entry)
     return changed if result is None else _closed(changed)
+
+
+def _counting_call(spent: Spent) -> Spent:
+    """With one more call of a tool."""
+    usage = spent.usage
+    counted = Usage(
+        usage.requests,
+        usage.calls + 1,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.cost,
+    )
+    return Spent(spent.rounds, spent.seconds, counted, spent.last_tokens, spent.failures)
 
 
 def _with_partial(state: RunState, entry: Judged) -> RunState:
@@ -470,18 +507,6 @@ def _with_partial(state: RunState, entry: Judged) -> RunState:
         return replace(state, partial=Written(entry.call.id, entry.call.name, entry.partial, cut=True))
     is_sent = state.partial is not None and entry.call.name == state.partial.name and not isinstance(entry.verdict, Deny)
     return replace(state, partial=None) if is_sent else state
-
-
-def _is_background(state: RunState, call_id: str) -> bool:
-    found = find_call(state, call_id)
-    return found is not None and found.background
-
-
-def _count_call(state: RunState, name: str, fields: dict[str, Any]) -> None:
-    """Change the fields of the state that count a call of a tool."""
-    spent, counts = state.spent, state.tool_calls
-    fields["spent"] = replace(spent, usage=replace(spent.usage, calls=spent.usage.calls + 1))
-    fields["tool_calls"] = {**counts, name: counts.get(name, 0) + 1}
 
 
 def _approved(state: RunState, entry: Approved) -> RunState:
@@ -525,10 +550,11 @@ def _returned(state: RunState, entry: Returned) -> RunState:
     found = find_call(state, result.call_id)
     if found is None:
         return state
-    shown = replace(result, note=found.note) if found.note else result
+    calls, inner = _exchange(state, replace(found, result=replace(result, note=found.note) if found.note else result))
     changed = replace(
         state,
-        **_change_call(state, result.call_id, {"result": shown}),
+        calls=calls,
+        inner=inner,
         trail=_extend_trail(state.trail, found, result),
         tainted=state.tainted or result.untrusted,
         keeps=state.keeps or bool(entry.kept),
@@ -584,21 +610,23 @@ def find_call(state: RunState, call_id: str) -> CallState | None:
 
 def _with_call(state: RunState, call_id: str, **changes: Any) -> RunState:
     """The state with one call of the open round changed."""
-    return replace(state, **_change_call(state, call_id, changes))
+    found = find_call(state, call_id)
+    if found is None:
+        return state
+    calls, inner = _exchange(state, replace(found, **changes))
+    return replace(state, calls=calls, inner=inner)
 
 
-def _change_call(state: RunState, call_id: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the field of the state that has a call, with that call changed: a copy of the state is made once for all fields."""
-    calls = state.calls
-    if len(calls) == 1 and calls[0].id == call_id:  # by far the commonest round
-        return {"calls": (replace(calls[0], **changes),)}
-    if state.inner and any(call.id == call_id for call in state.inner):
-        return {"inner": _changed(state.inner, call_id, changes)}
-    return {"calls": _changed(calls, call_id, changes)}
+def _exchange(state: RunState, changed: CallState) -> tuple[tuple[CallState, ...], tuple[CallState, ...]]:
+    """Return the calls of the open round, the model's and those of tools, with one of them as it is now."""
+    calls, inner = state.calls, state.inner
+    if len(calls) == 1 and calls[0].id == changed.id:  # by far the commonest round
+        return (changed,), inner
+    return _with_changed(calls, changed), _with_changed(inner, changed) if inner else inner
 
 
-def _changed(calls: tuple[CallState, ...], call_id: str, changes: dict[str, Any]) -> tuple[CallState, ...]:
-    return tuple([replace(call, **changes) if call.id == call_id else call for call in calls])
+def _with_changed(calls: tuple[CallState, ...], changed: CallState) -> tuple[CallState, ...]:
+    return tuple([changed if call.id == changed.id else call for call in calls])
 
 
 def _closed(state: RunState) -> RunState:
@@ -625,7 +653,7 @@ def _closed(state: RunState) -> RunState:
         calls=(),
         words=text_of(state.parts).strip() or state.words,
         empties=0,
-        spent=replace(spent, rounds=spent.rounds + 1),
+        spent=Spent(spent.rounds + 1, spent.seconds, spent.usage, spent.last_tokens, spent.failures),
     )
 
 

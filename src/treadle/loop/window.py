@@ -147,7 +147,7 @@ def find_summary(history: History) -> Summary | None:
     """Return the summary that stands for the beginning of a history, if there is one."""
     if (first := history.first) is not None:
         for part in first.parts:
-            if isinstance(part, Summary):
+            if type(part) is Summary:
                 return part
     return None
 

@@ -4,29 +4,34 @@ Anything else is left to the parser of the connection (`connections`), which als
 """
 
 import re
+from collections.abc import Mapping
 
-from msgspec import Struct
-
-_NAME, _VALUE = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", r"[^\r\n\0]*"
-_HEAD = re.compile(rf"HTTP/1\.1 200 [^\r\n]*((?:\r\n{_NAME}:{_VALUE})*)\r\n\r\n".encode())  # without folded and malformed fields
-_FIELD = re.compile(f"\r\n({_NAME}):({_VALUE})")
-_BEYOND = frozenset(("transfer-encoding", "content-encoding", "upgrade"))  # fields of a response that is more than its bytes
-
-
-class CompleteHead(Struct, frozen=True):
-    """The head of a response: its status and its fields, with names in lower case."""
-
-    headers: dict[str, str]
-    code: int = 200
+_NAME, _VALUE = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++", r"[^\r\n\0]*+"  # without folded and malformed fields
+_HEAD = re.compile(rf"HTTP/1\.1 200 [^\r\n]*+((?:\r\n{_NAME}:{_VALUE})*+)\r\n\r\n".encode())
+_FIELD = re.compile(rf"\r\n({_NAME}):({_VALUE})")
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([^\r]*?)[ \t]*(?=\r|\Z)")
+# A response with one of these is more than its bytes, its connection doesn't stay open, or it is a web page.
+_BEYOND = re.compile(
+    rb"\r\n(?:transfer-encoding:|content-encoding:|upgrade:|connection:(?![ \t]*keep-alive[ \t]*(?:\r|\Z))|content-type:[ \t]*text/html)"
+)
 
 
-class CompleteBody:
-    """The body of a response that is there already."""
+class CompleteResponse:
+    """A success that is there already, and no web page: its head and its body in one, each as an exchange reads them."""
 
-    __slots__ = ("_body",)
+    __slots__ = ("_body", "_fields")
 
-    def __init__(self, body: bytes) -> None:
+    code = 200
+
+    def __init__(self, fields: bytes, body: bytes) -> None:
+        self._fields = fields
         self._body = body
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its fields, with names in lower case."""
+        fields = _FIELD.findall(self._fields.decode("utf-8", "surrogateescape"))
+        return {name.lower(): value.strip() for name, value in fields}
 
     def take(self) -> bytes:
         """Return the body; empty once it was read."""
@@ -42,16 +47,12 @@ class CompleteBody:
         return not self._body
 
 
-def read_complete_response(data: bytes) -> tuple[CompleteHead, CompleteBody] | None:
+def read_complete_response(data: bytes) -> CompleteResponse | None:
     """Return the response, if these bytes are all of it and its connection stays open; else None."""
     head = _HEAD.match(data)
     if head is None:
         return None
-    fields = _FIELD.findall(head[1].decode("utf-8", "surrogateescape"))
-    headers = {name.lower(): value.strip() for name, value in fields}
-    body = data[head.end() :]
-    if headers.get("content-length") != str(len(body)) or len(headers) != len(fields):  # or a field that comes twice
+    fields, body = head[1].lower(), data[head.end() :]
+    if _LENGTH.findall(fields) != [b"%d" % len(body)] or _BEYOND.search(fields):
         return None
-    if not _BEYOND.isdisjoint(headers) or headers.get("connection", "keep-alive").lower() != "keep-alive":
-        return None
-    return CompleteHead(headers), CompleteBody(body)
+    return CompleteResponse(head[1], body)

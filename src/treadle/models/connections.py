@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from treadle.core.errors import ModelError
-from treadle.models.complete_response import CompleteBody, CompleteHead, read_complete_response
-from treadle.models.server_errors import ServerIdentity, broken_reply_error, no_answer_error, unreachable_error
+from treadle.models.complete_response import CompleteResponse, read_complete_response
+from treadle.models.server_errors import ServerIdentity, broken_reply_error, is_html_type, no_answer_error, unreachable_error
 
 if TYPE_CHECKING:
     from aiohttp import BasicAuth, ClientRequest, ClientTimeout, StreamReader, TCPConnector
@@ -158,7 +158,8 @@ def _connector_class() -> "type[TCPConnector]":
             if complete is None:
                 super().data_received(data)
             else:
-                self.feed_data(complete)  # pyright: ignore[reportArgumentType]  # as far as an exchange reads them, they are the same
+                # Its head and its body in one: as far as an exchange reads them, they are what the parser gives.
+                self.feed_data((complete, complete))  # pyright: ignore[reportArgumentType]
 
         def resume_reading(self, resume_parser: bool = True) -> None:
             # A stream asks for this after every piece of a body: without a pause, nothing is left that the parser could go on with.
@@ -296,7 +297,7 @@ class ReadTimer:
 class HttpExchange:
     """A request that was sent and its response: the head is complete, the body follows."""
 
-    __slots__ = ("_connection", "_payload", "_route", "_server", "_wait", "headers", "status")
+    __slots__ = ("_connection", "_head", "_payload", "_route", "_server", "_wait", "status")
 
     def __init__(
         self,
@@ -304,16 +305,26 @@ class HttpExchange:
         route: ServerRoute,
         wait: ReadTimer,
         connection: "Connection",
-        head: "RawResponseMessage | CompleteHead",
-        payload: "StreamReader | CompleteBody",
+        head: "RawResponseMessage | CompleteResponse",
+        payload: "StreamReader | CompleteResponse",
     ) -> None:
         self._server = server
         self._route = route
         self._wait = wait
         self._connection: Connection | None = connection
         self._payload = payload
+        self._head = head
         self.status = head.code
-        self.headers: Mapping[str, str] = head.headers
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The fields of the head."""
+        return self._head.headers
+
+    @property
+    def is_web_page(self) -> bool:
+        """Whether it is HTML, as proxies and sign-in pages send it."""
+        return not isinstance(self._head, CompleteResponse) and is_html_type(self._head.headers)
 
     async def some(self) -> bytes:
         """Return the next piece of the body; empty at its end."""
@@ -330,7 +341,7 @@ class HttpExchange:
 
     async def rest(self, most: int | None = None) -> bytes:
         """Return the rest of the body, or about the first `most` bytes of it."""
-        if isinstance(self._payload, CompleteBody):  # there is nothing to wait for
+        if isinstance(self._payload, CompleteResponse):  # there is nothing to wait for
             return self._payload.take()
         body = await self.some()
         pieces, size = [body], len(body)
@@ -347,6 +358,10 @@ class HttpExchange:
                     while await self.some():
                         pass
 
+    def take_complete(self) -> bytes:
+        """Return the body if it arrived with the head; else nothing, and `rest` waits for it."""
+        return self._payload.take() if isinstance(self._payload, CompleteResponse) else b""
+
     def leave(self) -> None:
         """Return the connection to its route, or close it if the body isn't complete. Only once: it may be in use again by now."""
         connection, self._connection = self._connection, None
@@ -355,7 +370,7 @@ class HttpExchange:
         route, payload = self._route, self._payload
         route.hub.unwatch(self._wait)
         # After a response that was there at once, the connection is fit; whether it still is, `take` looks.
-        if payload.at_eof() and (isinstance(payload, CompleteBody) or _is_alive(connection)):
+        if payload.at_eof() and (isinstance(payload, CompleteResponse) or _is_alive(connection)):
             route.keep(connection)
         else:
             _abort(connection)
@@ -368,10 +383,6 @@ def _abort(connection: "Connection") -> None:
     connection.close()
 
 
-class _ConnectionDropped(Exception):
-    """Raised where the server closed a kept connection instead of responding."""
-
-
 async def send_request(route: ServerRoute, server: ServerIdentity, head: bytes, body: bytes = b"") -> HttpExchange:
     """Send a request; return the response as soon as its head is complete. The caller has to `release` it.
 
@@ -379,38 +390,29 @@ async def send_request(route: ServerRoute, server: ServerIdentity, head: bytes, 
     again on a new one: asking a model twice does no harm.
     """
     kept = route.take()
-    if kept is not None:
+    while True:
+        connection = await _connect(route, server) if kept is None else kept
+        protocol, transport = _endpoints_of(connection, server)
+        wait = ReadTimer(transport, route.timeouts.first_byte)
+        route.hub.watch(wait)
         try:
-            return await _send(route, server, kept, head, body, kept=True)
-        except _ConnectionDropped:
-            pass
-    return await _send(route, server, await _connect(route, server), head, body, kept=False)
-
-
-async def _send(
-    route: ServerRoute, server: ServerIdentity, connection: "Connection", request_head: bytes, body: bytes, *, kept: bool
-) -> HttpExchange:
-    protocol, transport = _endpoints_of(connection, server)
-    wait = ReadTimer(transport, route.timeouts.first_byte)
-    route.hub.watch(wait)
-    try:
-        if not kept:  # a parser serves all responses of its connection, one after the other
-            protocol.set_response_params(read_until_eof=True)
-        protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
-        transport.writelines((request_head, body) if body else (request_head,))  # no copy of it stays while the model works
-        head, payload = await protocol.read()
-        while head.code < 200:  # 1xx announces the answer
-            head, payload = await protocol.read()
-        wait.rest()
-    except BaseException as error:
-        route.hub.unwatch(wait)
-        _abort(connection)
-        if isinstance(error, _network_errors()):
-            if kept and not wait.given_up and isinstance(error, _dropped_errors()):
-                raise _ConnectionDropped from error
-            raise no_answer_error(server, wait.why(error)) from error
-        raise
-    return HttpExchange(server, route, wait, connection, head, payload)
+            if kept is None:  # a parser serves all responses of its connection, one after the other
+                protocol.set_response_params(read_until_eof=True)
+            protocol.awaits_response = True  # pyright: ignore[reportAttributeAccessIssue]  # our own subclass
+            transport.writelines((head, body) if body else (head,))  # no copy of it stays while the model works
+            answer, payload = await protocol.read()
+            while answer.code < 200:  # 1xx announces the answer
+                answer, payload = await protocol.read()
+            wait.rest()
+            return HttpExchange(server, route, wait, connection, answer, payload)
+        except BaseException as error:
+            route.hub.unwatch(wait)
+            _abort(connection)
+            if kept is None or wait.given_up or not isinstance(error, _dropped_errors()):
+                if isinstance(error, _network_errors()):
+                    raise no_answer_error(server, wait.why(error)) from error
+                raise
+        kept = None  # the server had closed it
 
 
 async def _connect(route: ServerRoute, server: ServerIdentity) -> "Connection":

@@ -4,9 +4,9 @@ A switch is announced with a `Notice`. Nothing is switched once a reply has begu
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from copy import copy
-from functools import partial, reduce
+from functools import reduce
 
 from msgspec.structs import replace
 
@@ -170,7 +170,7 @@ class ToolFallbackModel:
         if self._prompted is not None:
             return self._prompted.reply(request)
         native = self._native.reply(request)
-        return _GuardedReply(native, partial(self._reply_in_text, request)) if request.tools else native
+        return _GuardedReply(native, request, self._reply_in_text) if request.tools else native
 
     async def _reply_in_text(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the reply to a request whose tools were refused."""
@@ -187,10 +187,11 @@ class _GuardedReply:
     No generator: that would be resumed for each delta, although only the first one matters here.
     """
 
-    __slots__ = ("_begun", "_deltas", "_instead")
+    __slots__ = ("_begun", "_deltas", "_instead", "_request")
 
-    def __init__(self, native: AsyncIterator[Delta], instead: Callable[[], AsyncIterator[Delta]]) -> None:
+    def __init__(self, native: AsyncIterator[Delta], request: Request, instead: Callable[[Request], AsyncIterator[Delta]]) -> None:
         self._deltas = native
+        self._request = request
         self._instead = instead
         self._begun = False
 
@@ -200,13 +201,22 @@ class _GuardedReply:
     def __anext__(self) -> Awaitable[Delta]:
         return self._deltas.__anext__() if self._begun else self._begin()
 
+    @property
+    def arrived(self) -> Callable[[], Iterable[Delta]] | None:
+        """What returns the deltas that have arrived already; None where each has to be awaited."""
+        return self._take_arrived if hasattr(self._deltas, "arrived") else None
+
+    def _take_arrived(self) -> Iterable[Delta]:
+        arrived: Callable[[], Iterable[Delta]] | None = getattr(self._deltas, "arrived", None) if self._begun else None
+        return () if arrived is None else arrived()
+
     async def _begin(self) -> Delta:
         try:
             delta = await self._deltas.__anext__()
         except ToolsRefused:
-            self._begun, self._deltas = True, self._instead()
+            self._begun, self._deltas = True, self._instead(self._request)
             return await self._deltas.__anext__()
-        self._begun = not isinstance(delta, Notice)  # a repair of the request may come before it
+        self._begun = type(delta) is not Notice  # a repair of the request may come before it
         return delta
 
     async def aclose(self) -> None:

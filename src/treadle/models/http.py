@@ -7,10 +7,9 @@ decides about retries. The wires define what is sent and how the response is rea
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 from time import monotonic
-from typing import Protocol
+from typing import NoReturn, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from treadle._version import __version__
@@ -26,7 +25,7 @@ from treadle.models.connections import (
     send_request,
 )
 from treadle.models.repairs import Repair, repair_memory
-from treadle.models.server_errors import ServerIdentity, error_from_response, html_page_error, is_html_page
+from treadle.models.server_errors import ServerIdentity, error_from_response, html_page_error
 from treadle.models.stream_splitters import StreamSplitter
 
 MAX_REPAIRS = 5  # of one request; more than one at a time is rare
@@ -141,31 +140,22 @@ class ModelEndpoint:
         `rewrite` writes the body again after a repair that the wire itself takes part in. `whole_path` is used instead for a server
         that doesn't stream, on wires that choose streaming by the path. `progress` is told how much has been written.
         """
-        send = partial(self._send_with_repairs, path, body, headers or {}, rewrite, whole_path)
+        asked = path, body, headers or {}, rewrite, whole_path
         if splitter is None:
-            return _WholeReply(partial(self._read_whole, send, reading), reading)
-        return self._stream(send, reading, splitter, None if progress is None else WritingMeter(progress))
+            return _WholeReply(self, asked, reading)
+        return self._stream(asked, reading, splitter, None if progress is None else WritingMeter(progress))
 
-    async def _read_whole(self, send: "_Send", reading: ReplyReader) -> Iterator[Delta]:
-        answer, changes = await send()
-        try:
-            deltas = reading.whole(await answer.rest())
-        except ModelError as error:  # after the notices
-            deltas = _raise_later(error)
-        finally:
-            answer.leave()
-        return chain(map(self._announce, changes), deltas) if changes else iter(deltas)
-
-    def _announce(self, repair: Repair) -> Notice:
+    def announce(self, repair: Repair) -> Notice:
+        """Return the notice about a repair of a request."""
         span = "from now on" if repair.lasting else "this time"
         return Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} {span}.")
 
     async def _stream(
-        self, send: "_Send", reading: ReplyReader, splitter: StreamSplitter, meter: WritingMeter | None
+        self, asked: "_Asked", reading: ReplyReader, splitter: StreamSplitter, meter: WritingMeter | None
     ) -> AsyncIterator[Delta]:
-        answer, changes = await send()
+        answer, changes = await self.send(*asked)
         for repair in changes:
-            yield self._announce(repair)
+            yield self.announce(repair)
         try:
             if answer.headers.get("content-type", "").startswith("application/json"):
                 rest = reading.whole(await answer.rest())
@@ -189,7 +179,7 @@ class ModelEndpoint:
         finally:
             answer.leave()
 
-    async def _send_with_repairs(
+    async def send(
         self,
         path: str,
         body: bytes,
@@ -206,7 +196,10 @@ class ModelEndpoint:
             sent = _apply_repairs(body, known) if known else body
             asked = whole_path if whole_path and any(repair.kind == "no_stream" for repair in known) else path
             try:
-                return await self._send(asked, sent, headers), new
+                answer = await self._exchange(asked, sent, headers)
+                if 200 <= answer.status < 300 and not answer.is_web_page:
+                    return answer, new
+                await self._refuse(answer)
             except ModelRefused as refusal:
                 repair = None if len(new) == MAX_REPAIRS else find_repair(refusal, sent)
                 if repair is None or repair in known:
@@ -217,18 +210,23 @@ class ModelEndpoint:
                 new.append(repair)
                 body = rewrite() if rewrite is not None else body
 
-    async def _send(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpExchange:
+    def _exchange(self, path: str, body: bytes, headers: Mapping[str, str]) -> Awaitable[HttpExchange]:
+        """Send one request. No coroutine of its own where the route is known and the head is that of all requests."""
+        route = self._route
+        if route is None or headers or self._authorize is not None or not route.leads(asyncio.get_running_loop()):
+            return self._exchange_with_own_head(path, body, headers)
+        return send_request(route, self._server, b"%b%d\r\n\r\n" % (self._get_start(path, route, ()), len(body)), body)
+
+    async def _exchange_with_own_head(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpExchange:
         route = self._route
         if route is None or not route.leads(asyncio.get_running_loop()):
             route = self._route = await find_route(self._server.address, self._timeouts)
-        if headers or self._authorize is not None:
-            head = await self._build_own_head(path, body, headers, route)
-        else:
-            head = self._get_common_head(path, route)
-        answer = await send_request(route, self._server, b"%b%d\r\n\r\n" % (head, len(body)), body)
+        head = await self._build_own_head(path, body, headers, route)
+        return await send_request(route, self._server, b"%b%d\r\n\r\n" % (head, len(body)), body)
+
+    async def _refuse(self, answer: HttpExchange) -> NoReturn:
+        """Raise what an answer says that is no success, or a web page in place of one."""
         if 200 <= answer.status < 300:
-            if not is_html_page(answer.headers):
-                return answer
             answer.leave()
             raise html_page_error(self._server, answer.status)
         said = b""
@@ -244,16 +242,12 @@ class ModelEndpoint:
         own: Mapping[str, str] = await self._authorize(self._request_target(path), body) if self._authorize is not None else {}
         fields = {**_lowercase_names(headers), **own} if headers else own
         if not fields:
-            return self._get_common_head(path, route)
+            return self._get_start(path, route, ())
         lines = self._check_lines([f"{name}: {value}" for name, value in fields.items()])
         return b"%b%b\r\ncontent-length: " % (self._get_start(path, route, tuple(fields)), lines)
 
-    def _get_common_head(self, path: str, route: ServerRoute) -> bytes:
-        """Return everything before the length of the body, for a request without headers of its own."""
-        return b"%bcontent-length: " % self._get_start(path, route, ())
-
     def _get_start(self, path: str, route: ServerRoute, without: tuple[str, ...]) -> bytes:
-        """Return the head with the fields that all requests have, except for these. Cached."""
+        """Return the head with the fields that all requests have, except for these; without any, up to the length. Cached."""
         key = path, route.prefix, without
         start = self._starts.get(key)
         if start is None:
@@ -271,7 +265,7 @@ class ModelEndpoint:
         if proxy_authorization:
             lines.append(f"proxy-authorization: {proxy_authorization}")
         lines += [f"{name}: {value}" for name, value in self._headers.items() if name not in without]
-        return self._check_lines(lines) + b"\r\n"
+        return self._check_lines(lines) + (b"\r\n" if without else b"\r\ncontent-length: ")
 
     def _check_lines(self, lines: list[str]) -> bytes:
         """Encode lines of a head. Raises `SettingsError` for one that can't be sent, or that would be several."""
@@ -281,7 +275,7 @@ class ModelEndpoint:
         return text.encode()
 
 
-_Send = Callable[[], Awaitable[tuple[HttpExchange, list[Repair]]]]
+_Asked = tuple[str, bytes, Mapping[str, str], Callable[[], bytes] | None, str]  # what `send` gets
 
 
 class _WholeReply:
@@ -290,10 +284,11 @@ class _WholeReply:
     No generator: the event loop keeps account of each of those, which costs as much as reading the reply.
     """
 
-    __slots__ = ("_deltas", "_read", "_reading")
+    __slots__ = ("_asked", "_deltas", "_endpoint", "_reading")
 
-    def __init__(self, read: Callable[[], Awaitable[Iterator[Delta]]], reading: ReplyReader) -> None:
-        self._read = read
+    def __init__(self, endpoint: ModelEndpoint, asked: _Asked, reading: ReplyReader) -> None:
+        self._endpoint = endpoint
+        self._asked = asked
         self._reading = reading
         self._deltas: Iterator[Delta] | None = None
 
@@ -302,14 +297,30 @@ class _WholeReply:
 
     async def __anext__(self) -> Delta:
         if self._deltas is None:
-            self._deltas = await self._read()
+            answer, changes = await self._endpoint.send(*self._asked)
+            try:
+                deltas = self._reading.whole(answer.take_complete() or await answer.rest())
+            except ModelError as error:  # after the notices
+                deltas = _raise_later(error)
+            finally:
+                answer.leave()
+            self._deltas = self._read(changes, deltas)
+        for delta in self._deltas:
+            return delta
+        raise StopAsyncIteration
+
+    def arrived(self) -> Iterable[Delta]:
+        """Return the deltas that have arrived: all others, once the first one was awaited."""
+        return self._deltas or ()
+
+    def _read(self, changes: list[Repair], deltas: Iterable[Delta]) -> Iterator[Delta]:
+        for repair in changes:
+            yield self._endpoint.announce(repair)
         try:
-            for delta in self._deltas:
-                return delta
+            yield from deltas
         except ModelError as error:
             error.usage = error.usage or self._reading.usage
             raise
-        raise StopAsyncIteration
 
 
 def _raise_later(error: ModelError) -> Iterator[Delta]:

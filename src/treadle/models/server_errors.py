@@ -150,7 +150,7 @@ def describe_absence(base_url: str) -> str:
 
 def error_from_response(server: ServerIdentity, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """Return the error for an HTTP status that isn't a success."""
-    if is_html_page(headers, body) and not _is_retryable(status):
+    if (is_html_type(headers) or body.lstrip()[:1] == b"<") and not _is_retryable(status):
         return html_page_error(server, status)
     error = _parse_body(body)
     kind = headers.get("x-amzn-errortype", "").partition(":")[0]  # AWS names the failure there
@@ -208,9 +208,9 @@ def html_page_error(server: ServerIdentity, status: int) -> ModelRefused:
     )
 
 
-def is_html_page(headers: Mapping[str, str], body: bytes = b"") -> bool:
-    """Return whether a response is HTML, as proxies and sign-in pages send it."""
-    return headers.get("content-type", "").lower().startswith("text/html") or body.lstrip()[:1] == b"<"
+def is_html_type(headers: Mapping[str, str]) -> bool:
+    """Return whether a response is HTML by its type, as proxies and sign-in pages send it."""
+    return headers.get("content-type", "").lower().startswith("text/html")
 
 
 def _is_retryable(status: int) -> bool:

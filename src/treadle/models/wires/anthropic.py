@@ -40,8 +40,8 @@ from treadle.models.tool_schemas import to_tool_parameters
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
 from treadle.models.wires.tool_names import (
     ArgumentNames,
-    clean_call_id,
-    clean_tool_name,
+    encode_call_id,
+    encode_tool_name,
     find_renamed_arguments,
     rename_properties,
     restore_arguments,
@@ -257,11 +257,11 @@ def _encode_part(part: Part, blobs: MediaLoader | None) -> bytes:
         case Media():
             return _encode_media(part, blobs)
         case Call():
-            named = encode(clean_call_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
+            named = encode_call_id(part.id), encode_tool_name(part.name), encode(part.arguments)
             return b'{"type":"tool_use","id":%b,"name":%b,"input":%b}' % named
         case Result():
             problem = b',"is_error":true' if part.problem else b""
-            of = encode(clean_call_id(part.call_id)), _encode_content(part, blobs), problem
+            of = encode_call_id(part.call_id), _encode_content(part, blobs), problem
             return b'{"type":"tool_result","tool_use_id":%b,"content":%b%b}' % of
         case _:
             assert_never(part)

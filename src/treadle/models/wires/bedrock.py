@@ -31,8 +31,9 @@ from treadle.models.wires.bedrock_reply import WIRE, BedrockReply
 from treadle.models.wires.partial_calls import CallIds
 from treadle.models.wires.tool_names import (
     ArgumentNames,
-    clean_call_id,
     clean_tool_name,
+    encode_call_id,
+    encode_tool_name,
     find_renamed_arguments,
     rename_properties,
 )
@@ -247,7 +248,7 @@ def _encode_choice(family: BedrockFamily, choice: str | None) -> bytes:
     if choice in (None, "auto") or not family.choices:
         return b""
     if choice != "required" and "tool" in family.choices:
-        return b',"toolChoice":{"tool":{"name":%b}}' % encode(clean_tool_name(choice))
+        return b',"toolChoice":{"tool":{"name":%b}}' % encode_tool_name(choice)
     return b',"toolChoice":{"any":{}}'
 
 
@@ -367,7 +368,7 @@ def _encode_part(family: BedrockFamily, part: Part, blobs: MediaLoader | None) -
         case Media():
             return encode(_build_media_block(part, blobs))
         case Call():
-            named = encode(clean_call_id(part.id)), encode(clean_tool_name(part.name)), encode(part.arguments)
+            named = encode_call_id(part.id), encode_tool_name(part.name), encode(part.arguments)
             return b'{"toolUse":{"toolUseId":%b,"name":%b,"input":%b}}' % named
         case Result():
             return _encode_result(family, part, blobs)
@@ -380,4 +381,4 @@ def _encode_result(family: BedrockFamily, result: Result, blobs: MediaLoader | N
     content: list[dict[str, Any]] = [{"json": {"result": text}}] if family.json_results else [{"text": text}]
     content += [_build_media_block(media, blobs) for media in result.media]
     status = b',"status":"%b"' % (b"error" if result.problem else b"success") if family.result_status else b""
-    return b'{"toolResult":{"toolUseId":%b,"content":%b%b}}' % (encode(clean_call_id(result.call_id)), encode(content), status)
+    return b'{"toolResult":{"toolUseId":%b,"content":%b%b}}' % (encode_call_id(result.call_id), encode(content), status)

@@ -5,7 +5,7 @@ Thought signatures are sent back with the part they came with. The history is se
 
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from operator import is_
 from typing import Any, assert_never
 from urllib.parse import quote
@@ -192,6 +192,11 @@ def clean_function_name(name: str) -> str:
     return (plain if re.match(r"[a-zA-Z_]", plain) else f"_{plain}")[:LONGEST_NAME]
 
 
+@lru_cache(256)
+def _encode_function_name(name: str) -> bytes:
+    return encode(clean_function_name(name))
+
+
 def _encode_tools(tools: tuple[ToolSpec, ...]) -> bytes:
     return encode({"functionDeclarations": [_build_declaration(tool) for tool in tools]})
 
@@ -304,11 +309,11 @@ def _encode_part(part: Part, blobs: MediaLoader | None, *, call_ids: bool, signs
         case Media():
             return _encode_media(part, blobs)
         case Call():
-            function = _encode_id(part.id, call_ids), encode(clean_function_name(part.name)), encode(part.arguments)
+            function = _encode_id(part.id, call_ids), _encode_function_name(part.name), encode(part.arguments)
             return b'{"functionCall":{%b"name":%b,"args":%b}%b}' % (*function, _encode_signature(part, signs=signs))
         case Result():
             outcome = b"error" if part.problem else b"output"
-            response = _encode_id(part.call_id, call_ids), encode(clean_function_name(part.name)), outcome, encode(part.content)
+            response = _encode_id(part.call_id, call_ids), _encode_function_name(part.name), outcome, encode(part.content)
             return b'{"functionResponse":{%b"name":%b,"response":{"%b":%b}}}' % response
         case _:
             assert_never(part)

@@ -66,7 +66,7 @@ from treadle.models.wires.chat_media import MODALITIES, encode_chat_content, enc
 from treadle.models.wires.logprobs import TokenLogprob, first_token_logprobs
 from treadle.models.wires.opaque import ReasoningDetails, encode_inner_fields, merge_inner_fields
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
-from treadle.models.wires.tool_names import clean_tool_name
+from treadle.models.wires.tool_names import encode_tool_name
 
 OPENAI_URL = "https://api.openai.com/v1"
 _PATH = "/chat/completions"
@@ -135,9 +135,14 @@ class OpenAI:
         """Stream the reply."""
         reading = ChatReply(self._server, CallIds(len(request.history)), self._wire, request.progress)
         splitter = SseSplitter() if self._stream else None
-        write = partial(self._body, request)
         return self._endpoint.reply(
-            self._path, write(), reading, splitter, request.options.headers, write, progress=request.progress
+            self._path,
+            self._body(request),
+            reading,
+            splitter,
+            request.options.headers,
+            lambda: self._body(request),
+            progress=request.progress,
         )
 
     def _body(self, request: Request) -> bytes:
@@ -293,6 +298,9 @@ class ChatEncoder:
                 assert_never(message.role)
 
     def _encode_results(self, message: Message) -> bytes:
+        first, *more = message.parts
+        if not more and isinstance(first, Result):  # as in most rounds
+            return self._encode_result(first)
         return b",".join([self._encode_result(part) for part in message.parts if isinstance(part, Result)])
 
     def _encode_reply(self, message: Message) -> bytes:
@@ -318,7 +326,7 @@ class ChatEncoder:
         return b',"%b":%b' % (self._quirks.reasoning.encode(), encode(thought))
 
     def _call(self, call: Call) -> bytes:
-        named = encode(clean_tool_name(call.name)), encode(encode(call.arguments).decode())
+        named = encode_tool_name(call.name), encode(encode(call.arguments).decode())
         function = b'{"name":%b,"arguments":%b}' % named
         own = encode_inner_fields(call.opaque.json) if call.opaque is not None and call.opaque.wire == self._wire else b""
         return b'{"id":%b,"type":"function","function":%b%b}' % (encode(self._call_id(call.id)), function, own)

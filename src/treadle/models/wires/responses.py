@@ -32,7 +32,7 @@ from treadle.models.server_errors import (
 from treadle.models.stream_splitters import SseSplitter
 from treadle.models.tool_schemas import to_tool_fields
 from treadle.models.wires.partial_calls import CallIds, PartialCall, is_object
-from treadle.models.wires.tool_names import clean_call_id, clean_tool_name
+from treadle.models.wires.tool_names import encode_call_id, encode_tool_name
 
 WIRE = "responses"
 MODALITIES = frozenset(("image", "document"))  # messages have no form for recordings
@@ -223,7 +223,7 @@ def _encode_input_text(text: str) -> bytes:
 
 
 def _encode_result(result: Result, blobs: MediaLoader | None) -> bytes:
-    call_id, output = encode(clean_call_id(result.call_id)), encode(result.content)
+    call_id, output = encode_call_id(result.call_id), encode(result.content)
     if result.media:
         words = [_encode_input_text(result.content)] if result.content else []
         shown = [*words, *[_encode_media(media, blobs) for media in result.media]]
@@ -305,7 +305,7 @@ class _ReplyItems:
 
 
 def _encode_call(call: Call) -> bytes:
-    named = encode(clean_call_id(call.id)), encode(clean_tool_name(call.name)), encode(encode(call.arguments).decode())
+    named = encode_call_id(call.id), encode_tool_name(call.name), encode(encode(call.arguments).decode())
     return b'{"type":"function_call","call_id":%b,"name":%b,"arguments":%b}' % named
 
 

@@ -6,6 +6,7 @@ servers of tools, such as `filter[status]`; Claude's servers refuse every reques
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -23,6 +24,8 @@ MAX_ID = 64  # of a call's id
 
 ArgumentNames = Mapping[str, Mapping[str, str]]  # by tool: an argument's own name by the one that was sent
 
+_CACHED = 256  # names, and ids
+
 _TOOL = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
 _ID = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_ID}}}")
 _ARGUMENT = re.compile(rf"[a-zA-Z0-9_.-]{{1,{MAX_NAME}}}")
@@ -37,6 +40,18 @@ def clean_tool_name(name: str) -> str:
 def clean_call_id(call_id: str) -> str:
     """Return a call's id as nearly all servers accept it. Another one is replaced by its hash: two never become the same."""
     return call_id if _ID.fullmatch(call_id) else f"call_{sha256(call_id.encode(errors='replace')).hexdigest()[:40]}"
+
+
+@lru_cache(_CACHED)
+def encode_tool_name(name: str) -> bytes:
+    """Return a tool name that nearly all servers accept, as JSON. A run has few, and sends one with each call and result."""
+    return encode(clean_tool_name(name))
+
+
+@lru_cache(_CACHED)
+def encode_call_id(call_id: str) -> bytes:
+    """Return a call's id as nearly all servers accept it, as JSON: the result of a call is sent soon after it."""
+    return encode(clean_call_id(call_id))
 
 
 def find_renamed_arguments(tools: Sequence[ToolSpec]) -> ArgumentNames:
