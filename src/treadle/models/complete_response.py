@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 
 _NAME, _VALUE = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++", r"[^\r\n\0]*+"  # without folded and malformed fields
-_HEAD = re.compile(rf"HTTP/1\.1 200 [^\r\n]*+((?:\r\n{_NAME}:{_VALUE})*+)\r\n\r\n".encode())
+_HEAD = re.compile(rf"HTTP/1\.1 200 [^\r\n]*+((?:\r\n{_NAME}:{_VALUE})*)\r\n\r\n".encode())
 _FIELD = re.compile(rf"\r\n({_NAME}):({_VALUE})")
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([^\r]*?)[ \t]*(?=\r|\Z)")
 # A response with one of these is more than its bytes, its connection doesn't stay open, or it is a web page.
+_KEEPS = rb"[ \t]*keep-alive[ \t]*(?:\r|\Z)"
 _BEYOND = re.compile(
-    rb"\r\n(?:transfer-encoding:|content-encoding:|upgrade:|connection:(?![ \t]*keep-alive[ \t]*(?:\r|\Z))|content-type:[ \t]*text/html)"
+    rb"\r\n(?:transfer-encoding:|content-encoding:|upgrade:|connection:(?!%b)|content-type:[ \t]*text/html)" % _KEEPS
 )
 
 
