@@ -591,7 +591,7 @@ class ResponsesReply:
             yield from self._begin_call(keys, item)
             call = self._open[-1]
         call.add(item.arguments_text or self._find_arguments(keys))
-        if item.status == "incomplete" or is_object(call.text):
+        if item.status == "incomplete" or call.complete or is_object(call.text):
             yield from self._close_calls([call], cut=item.status == "incomplete")
         else:
             self._waiting.append(call)
@@ -606,6 +606,8 @@ class ResponsesReply:
 
     def _close_calls(self, calls: list[PartialCall], *, cut: bool) -> list[Delta]:
         """Return the deltas of finished calls."""
+        if not calls:
+            return []
         closed = list(calls)
         self._open = [call for call in self._open if call not in closed]
         self._waiting = [call for call in self._waiting if call not in closed]
@@ -621,11 +623,15 @@ class ResponsesReply:
             raise broken_reply_error(self._server, f"its status is {status!r}")
         done = frozenset(self._done_keys)
         for index, payload in enumerate(response.output or ()):
-            if index not in done and done.isdisjoint((*_list_keys(index, self._parse_item(bytes(payload))), _UNKNOWN)):
+            if not done or (index not in done and self._is_new(index, bytes(payload), done)):
                 yield from self._end_item(index, bytes(payload))
         reason = (response.incomplete_details and response.incomplete_details.reason) or ""
         self._finish = "done" if status == "completed" else _FINISH.get(reason, "length")
         self.ended = True
+
+    def _is_new(self, index: int, payload: bytes, done: frozenset[_Key]) -> bool:
+        """Return whether an item isn't one of those that have been read, by none of its keys."""
+        return done.isdisjoint((*_list_keys(index, self._parse_item(payload)), _UNKNOWN))
 
     def _count(self, response: _Response) -> None:
         self._counts, self._model = response.usage or self._counts, response.model
