@@ -111,7 +111,7 @@ class AwsSigner:
         self._host = host
         self._region = region
         self._service = service
-        self._key = "", b""  # of a day
+        self._key: tuple[str, hmac.HMAC | None] = "", None  # of a day
         self._stamp = 0, ""  # of a second
         self._forms: dict[str, _CanonicalForm] = {}  # by target: an endpoint has one or two
 
@@ -134,18 +134,22 @@ class AwsSigner:
         digest = body.sha256 if isinstance(body, HashedBody) else hashlib.sha256(body).hexdigest()
         canonical = f"{form.before_date}{stamp}{form.after_date}{digest}"
         request = hashlib.sha256(canonical.encode()).hexdigest()
-        signature = _hmac(self._signing_key(stamp[:8]), f"{_ALGORITHM}\n{stamp}\n{scope}\n{request}").hex()
+        signature = self._start_signature(stamp[:8])
+        signature.update(f"{_ALGORITHM}\n{stamp}\n{scope}\n{request}".encode())
         credential = f"{self._credentials.access_key_id}/{scope}"
-        authorization = f"{_ALGORITHM} Credential={credential}, SignedHeaders={form.names}, Signature={signature}"
+        authorization = f"{_ALGORITHM} Credential={credential}, SignedHeaders={form.names}, Signature={signature.hexdigest()}"
         return {**form.sent, "x-amz-date": stamp, "authorization": authorization}
 
-    def _signing_key(self, day: str) -> bytes:
-        if self._key[0] != day:
+    def _start_signature(self, day: str) -> hmac.HMAC:
+        """Return a keyed hash that has read nothing yet. The key of a day is derived, and expanded, once."""
+        known, keyed = self._key
+        if keyed is None or known != day:
             key = f"AWS4{self._credentials.secret_access_key}".encode()
             for part in (day, self._region, self._service, "aws4_request"):
-                key = _hmac(key, part)
-            self._key = day, key
-        return self._key[1]
+                key = hmac.digest(key, part.encode(), "sha256")
+            keyed = hmac.new(key, digestmod="sha256")
+            self._key = day, keyed
+        return keyed.copy()
 
 
 class _CanonicalForm(Struct, frozen=True):
@@ -188,7 +192,3 @@ def _canonicalize_path(path: str) -> str:
 def _canonicalize_query(query: str) -> str:
     pairs = sorted((name, value) for name, _, value in (pair.partition("=") for pair in query.split("&"))) if query else []
     return "&".join(f"{name}={value}" for name, value in pairs)
-
-
-def _hmac(key: bytes, text: str) -> bytes:
-    return hmac.digest(key, text.encode(), "sha256")

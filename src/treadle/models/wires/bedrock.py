@@ -277,7 +277,8 @@ _BETWEEN = _MODEL + b'{"text":"OK."}' + _END + b","  # between results and text,
 
 def encode_bedrock_message(family: BedrockFamily, message: Message, blobs: MediaLoader | None = None) -> bytes:
     """Encode a message, closed by the mark of its role; empty if it has no blocks."""
-    blocks = b",".join([block for part in _introduce_documents(message) if (block := _encode_part(family, part, blobs))])
+    encoded = [_encode_part(family, part, blobs) for part in _introduce_documents(message)]
+    blocks = encoded[0] if len(encoded) == 1 else b",".join(filter(None, encoded))
     if not blocks:
         return b""
     if message.role == "model":
@@ -290,8 +291,9 @@ def encode_bedrock_message(family: BedrockFamily, message: Message, blobs: Media
 def _introduce_documents(message: Message) -> Sequence[Part]:
     """Return the parts of a message; a document without words is refused, so its label comes before it."""
     documents = [part for part in message.parts if isinstance(part, Media) and part.kind == "document"]
-    has_words = any(isinstance(part, Text) and part.text.strip() for part in message.parts)
-    return message.parts if has_words or not documents else (Text(documents[0].label), *message.parts)
+    if not documents or any(isinstance(part, Text) and part.text.strip() for part in message.parts):
+        return message.parts
+    return Text(documents[0].label), *message.parts
 
 
 def _join_turns(turns: bytearray, message: bytes) -> None:
