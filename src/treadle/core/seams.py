@@ -44,7 +44,7 @@ class Model(Protocol):
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Yield the reply in deltas, `ReplyEnded` last. Raises `ModelError`; never retries by itself.
 
-        What is returned may have a method `arrived` besides: it returns the deltas that have come together with the one that
+        What is returned may have a method `take_arrived` besides: it returns the deltas that have come together with the one that
         was awaited last, so that those of a reply in one piece needn't be awaited one by one.
         """
         ...

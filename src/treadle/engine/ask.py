@@ -257,10 +257,10 @@ class Listener:
             if inspect.iscoroutine(reply):
                 reply.close()
             raise SettingsError(f"`reply` of the model {run.setup.model.name} has to be an `async def` that yields deltas.")
-        arrived = getattr(reply, "arrived", None)  # a reply in one piece has all of its deltas at once
+        take_arrived = getattr(reply, "take_arrived", None)  # a reply in one piece has all of its deltas at once
         async for delta in reply:
             self._take(delta)
-            if arrived is not None and self.ended is None and (ended := self._take_all(arrived())) is not None:
+            if take_arrived is not None and self.ended is None and (ended := self._take_all(take_arrived())) is not None:
                 return ended
         if self.ended is None:
             raise ReplyBroken(f"{run.setup.model.name} broke its reply off.")

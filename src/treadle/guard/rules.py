@@ -187,7 +187,7 @@ class RulePolicy:
             does = "only reads" if tool.effect == "read" else "is allowed where no rule says otherwise"
             return Allow("default", f"{tool.name} {does}.")
         if decision == "ask":
-            return Ask("default", f"{tool.name} {_MAY[tool.effect]}, and no rule allows it.")
+            return Ask("default", f"{tool.name} {_MAY.get(tool.effect, 'may do anything')}, and no rule allows it.")
         return Deny("default", f"No rule allows {tool.name}.")
 
     def _plan(self, tool: Tool) -> _ToolRules:

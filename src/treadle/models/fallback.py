@@ -202,13 +202,13 @@ class _GuardedReply:
         return self._deltas.__anext__() if self._begun else self._begin()
 
     @property
-    def arrived(self) -> Callable[[], Iterable[Delta]] | None:
+    def take_arrived(self) -> Callable[[], Iterable[Delta]] | None:
         """What returns the deltas that have arrived already; None where each has to be awaited."""
-        return self._take_arrived if hasattr(self._deltas, "arrived") else None
+        return self._take_rest if hasattr(self._deltas, "take_arrived") else None
 
-    def _take_arrived(self) -> Iterable[Delta]:
-        arrived: Callable[[], Iterable[Delta]] | None = getattr(self._deltas, "arrived", None) if self._begun else None
-        return () if arrived is None else arrived()
+    def _take_rest(self) -> Iterable[Delta]:
+        take: Callable[[], Iterable[Delta]] | None = getattr(self._deltas, "take_arrived", None) if self._begun else None
+        return () if take is None else take()
 
     async def _begin(self) -> Delta:
         try:

@@ -309,7 +309,7 @@ class _WholeReply:
             return delta
         raise StopAsyncIteration
 
-    def arrived(self) -> Iterable[Delta]:
+    def take_arrived(self) -> Iterable[Delta]:
         """Return the deltas that have arrived: all others, once the first one was awaited."""
         return self._deltas or ()
 
