@@ -14,7 +14,8 @@ from typing import Any
 LARGEST_BATCH, SMALLEST_BATCH = 64, 16  # tokens of a prompt that are read at once
 _BATCH_WORK = 9e9  # bytes of weights times tokens that a thread computes in nearly half a second, of a core of 2.5 GHz
 _STAT = Path("/proc/stat")
-_SAMPLE_SECONDS = 0.3  # seconds
+_SAMPLE_SECONDS = 0.3
+_MOST_SAMPLES = 8  # of a machine that is busy: a page that opens, or a program that starts, is over by then
 _IDLE, _WAITING = 3, 4  # columns of a core's line: nothing to do, and waiting for a disk
 
 
@@ -57,9 +58,17 @@ def choose_batch(threads: int, size: int) -> int:
 
 
 def choose_thread_count(seconds: float = _SAMPLE_SECONDS) -> int:
-    """Return how many threads to use. Samples the machine for this many seconds."""
+    """Return how many threads to use. Samples the machine for this many seconds, and again for as long as it is busy.
+
+    What counts is the least busy sample: the model is often loaded while the page that asks for it opens, and keeps its threads.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, round(cores - _count_busy_cores(cores, seconds))))
+    threads = 1
+    for _ in range(_MOST_SAMPLES):
+        threads = max(threads, min(cores, round(cores - _count_busy_cores(cores, seconds))))
+        if threads == cores:
+            break
+    return threads
 
 
 def _count_busy_cores(cores: int, seconds: float) -> float:
