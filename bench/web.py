@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
@@ -32,10 +33,13 @@ ASSISTANTS = ("reading", "platform", "coding", "guidance", "courses")
 EVERY = 0.02  # seconds between two looks
 MOST = 400.0  # seconds for an answer
 LOOK = 0.1  # seconds in which a process's CPU time is counted
+STOPS = 5  # in each stage
 IDLE = 0.2  # of a core: the model's process has nothing to do
 SEEN = """[document.querySelector('.turns')?.innerText ?? '', [...document.querySelectorAll('.answer .words')].map((each) =>
     each.textContent).join(''), document.querySelector('.doing')?.textContent ?? '', !!document.querySelector('.doing.busy')]"""
 LONG = "Here are my notes about bread. " + "The dough rested in the bowl for an hour before it was shaped into a loaf again. " * 90
+
+STAGES = {"Reading the prompt": LONG, "Writing": "Which course explains what RAG is, and how?"}  # and what is asked then
 
 
 class Look(Struct, frozen=True):
@@ -173,7 +177,7 @@ async def measure(model: str) -> str:
                 print(answers[-1], flush=True)
             (process,) = find_model_processes()
             stops = []
-            for stage, question in (("Reading the prompt", LONG), ("Writing", "Which course explains what RAG is, and how?")):
+            for stage, question in [*STAGES.items()] * STOPS:
                 stops.append(await stop_during(browser, url, process, stage, question))
                 print(stops[-1], flush=True)
     return format_page(model, machine, answers, stops)
@@ -185,7 +189,7 @@ the model. Seconds after the click. {machine}
 """
 STOP = """
 Stop, with the mouse. Seconds until the page says so, and until the model's process uses less than a fifth of a core, looked at each
-tenth of a second (goal: 1).
+tenth of a second (goal: 1). Of {stops} stops each, half within the first number, all within the second.
 """
 
 
@@ -201,8 +205,11 @@ def format_page(model: str, machine: Machine, answers: list[Answered], stops: li
     for each in answers:
         times = f"{each.first_change:.2f} | {each.longest_still:.2f} | {each.first_words:.1f} | {each.last:.1f}"
         lines.append(f"| {each.assistant} | {each.question} | {times} | {format_cell(each.answer)} |")
-    lines += [STOP, "| while it is | the page says so | the model is free |", "|---|--:|--:|"]
-    lines += [f"| {each.during.lower()} | {each.page:.2f} | {each.model:.2f} |" for each in stops]
+    lines += [STOP.format(stops=STOPS), "| while it is | the page says so | the model is free |", "|---|--:|--:|"]
+    for stage in STAGES:
+        page = [each.page for each in stops if each.during == stage]
+        freed = [each.model for each in stops if each.during == stage]
+        lines.append(f"| {stage.lower()} | {median(page):.2f}, {max(page):.2f} | {median(freed):.2f}, {max(freed):.2f} |")
     return "\n".join(lines) + "\n"
 
 
