@@ -35,8 +35,9 @@ MOST = 400.0  # seconds for an answer
 LOOK = 0.1  # seconds in which a process's CPU time is counted
 STOPS = 5  # in each stage
 IDLE = 0.2  # of a core: the model's process has nothing to do
-SEEN = """[document.querySelector('.turns')?.innerText ?? '', [...document.querySelectorAll('.answer .words')].map((each) =>
-    each.textContent).join(''), document.querySelector('.doing')?.textContent ?? '', !!document.querySelector('.doing.busy')]"""
+SEEN = """[document.querySelector('.turns')?.innerText ?? '',
+    [...document.querySelectorAll('.answer .words, .answer .draft')].map((each) => each.textContent).join(''),
+    document.querySelector('.doing')?.textContent ?? '', !!document.querySelector('.doing.busy')]"""
 LONG = "Here are my notes about bread. " + "The dough rested in the bowl for an hour before it was shaped into a loaf again. " * 90
 
 STAGES = {"Reading the prompt": LONG, "Writing": "Which course explains what RAG is, and how?"}  # and what is asked then

@@ -89,7 +89,8 @@ class ModelRetried(_Event, frozen=True, tag="model_retried"):
 class ModelProgressed(_Event, frozen=True, tag="model_progressed"):
     """How far the model is with its reply (`Progress`): its `stage`, and `done` of `total`, which is 0 where it isn't known.
 
-    `request` counts the requests that a plan makes for one reply; `ahead` is how many requests of others it waits for.
+    `request` counts the requests that a plan makes for one reply; `ahead` is how many requests of others it waits for. `draft` is
+    what is written so far of a plan's answer, which replaces it.
     """
 
     stage: Literal["waiting", "loading", "reading", "writing"]
@@ -97,6 +98,7 @@ class ModelProgressed(_Event, frozen=True, tag="model_progressed"):
     total: float = field(default_factory=float)
     request: int = field(default_factory=int)
     ahead: int = field(default_factory=int)
+    draft: str = field(default_factory=str)
 
 
 class ModelNoticed(_Event, frozen=True, tag="model_noticed"):

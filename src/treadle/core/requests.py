@@ -118,6 +118,7 @@ class Progress(Struct, frozen=True, gc=False):
     total    what `done` amounts to in the end; 0 where that isn't known
     request  which request to the model it is, where a plan makes several for one reply; else 0
     ahead    how many requests of others it waits for, where that is known
+    draft    the words so far of an answer that a plan checks before it is given: the answer replaces them
     """
 
     stage: Literal["waiting", "loading", "reading", "writing"]
@@ -125,6 +126,7 @@ class Progress(Struct, frozen=True, gc=False):
     total: float = 0
     request: int = 0
     ahead: int = 0
+    draft: str = ""
 
 
 class Request(Struct, frozen=True):

@@ -184,6 +184,8 @@ def _options(run: LiveRun) -> Options:
 
 
 def _emit_progress(run: LiveRun, progress: Progress) -> None:
+    if progress.draft:
+        progress = replace(progress, draft=run.redactor.text(progress.draft))
     run.emit(ModelProgressed(run_id=run.id, **asdict(progress)))
 
 

@@ -9,13 +9,14 @@ from treadle.agent.agent import Agent
 from treadle.core.calls import Result
 from treadle.core.events import Event, ModelProgressed
 from treadle.core.messages import person_message
-from treadle.core.requests import Delta, Options, Progress, Request, Traits, Usage
+from treadle.core.requests import Delta, Options, Progress, ReplyEnded, Request, TextDelta, Traits, Usage
 from treadle.models.calling.guided import GuidedModel, PlanQuestion, PlanStep
 from treadle.models.scripted import Scripted, ScriptedReply, calls
 from treadle.plans import load_plan_state
 from treadle.tools.tool import tool
 
 Steps = Generator[PlanQuestion, str, PlanStep]
+SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz"
 
 
 @tool(effect="read")
@@ -132,3 +133,26 @@ def test_a_watcher_hears_of_each_request_that_a_plan_makes() -> None:
     assert asyncio.run(agent.run("Go.", watchers=[heard.append])).output == "one two"
     told = [(event.stage, event.done, event.total, event.request) for event in heard if isinstance(event, ModelProgressed)]
     assert told == [("waiting", 0, 0, 1), ("reading", 3, 4, 1), ("waiting", 0, 0, 2), ("reading", 3, 4, 2)]
+
+
+def test_an_answer_is_reported_in_whole_words_while_it_is_written() -> None:
+    def steps(request: Request) -> Steps:
+        about = yield PlanQuestion("About?")
+        words = yield PlanQuestion("Answer.", answers=True)
+        return PlanStep(text=f"{about}: {words}")
+
+    class Reporting(Scripted):
+        async def reply(self, request: Request) -> AsyncIterator[Delta]:
+            assert request.progress is not None
+            async for delta in super().reply(request):
+                yield delta
+                request.progress(Progress("writing", 1))
+
+    heard: list[Event] = []
+    pieces = ["The", " key", " is ", SECRET[:9], f"{SECRET[9:]}, and", " no", " other"]
+    model = Reporting("Keys", [*map(TextDelta, pieces), ReplyEnded("done")])
+    agent = Agent(GuidedModel(model, steps))
+    asyncio.run(agent.run("Go.", watchers=[heard.append]))
+    drafts = [event.draft for event in heard if isinstance(event, ModelProgressed) and event.stage == "writing"]
+    hidden = "The key is [redacted:api_key],"
+    assert drafts == ["", "", "", "The", "The key", "The key is", hidden, f"{hidden} and", *[f"{hidden} and no"] * 2]

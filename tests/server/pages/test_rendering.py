@@ -205,6 +205,27 @@ def test_what_the_model_does_is_said_while_one_waits(standing, visit):
     visit(f"{standing.url}/audit", look)
 
 
+def test_the_draft_of_an_answer_is_shown_until_the_answer_comes(standing, visit):
+    async def look(page):
+        said = await page.evaluate(
+            """import('/static/answer.js').then(({ Answer }) => {
+                const answer = new Answer(), draft = answer.node.querySelector('.draft'), said = [];
+                const take = (event) => { answer.take(event); said.push(draft.textContent); };
+                answer.begin();
+                take({ event: 'model_progressed', stage: 'writing', done: 3, draft: 'The key' });
+                take({ event: 'model_progressed', stage: 'writing', done: 6, draft: 'The key is <b>' });
+                take({ event: 'model_progressed', stage: 'waiting', draft: '' });
+                said.push(answer.text);
+                take({ event: 'text_arrived', text: 'The key is new.' });
+                answer.end();
+                return [...said, answer.text];
+            })"""
+        )
+        assert said == ["The key", "The key is <b>", "The key is <b>", "", "", "The key is new."]
+
+    visit(f"{standing.url}/audit", look)
+
+
 def test_diagrams_are_drawn_in_the_colours_of_the_page_and_loaded_with_the_first(serve, visit):
     pictures = "[...document.querySelectorAll('img.diagram')]"
 

@@ -224,7 +224,7 @@ def _answer_from_source(message: str, question: str, results: Sequence[Result], 
         if found and file not in found:
             return PlanStep((calls.read(found[0]),), state=_State("tests", (file, found[0])))
         parts.append(f"There are no tests of {file}.")
-    words = yield PlanQuestion("\n\n".join([*parts, question]), ANSWER, Options(temperature=0, max_tokens=200))
+    words = yield PlanQuestion("\n\n".join([*parts, question]), ANSWER, Options(temperature=0, max_tokens=200), answers=True)
     return PlanStep(text=words.strip() or parts[0], state=state)
 
 
@@ -255,7 +255,7 @@ def _explain_failures(results: Sequence[Result], state: _State, calls: _Calls) -
     parts = [f"{listed}\n\n{path}:\n{_select_lines(test.content, _MAX_TESTS)}"]
     if files:
         parts.append(f"{files[0]}:\n{_select_lines(results[-1].content, _MAX_SOURCE)}")
-    words = yield PlanQuestion("\n\n".join(parts), WHY, Options(temperature=0, max_tokens=150))
+    words = yield PlanQuestion("\n\n".join(parts), WHY, Options(temperature=0, max_tokens=150), answers=True)
     return PlanStep(text=f"{listed}\n\n{words.strip()}".strip(), state=state)
 
 

@@ -101,7 +101,7 @@ def _first_step(about: str, message: str, catalogue: Catalogue) -> Plan:
         case "alike" if name and number is not None:
             return PlanStep((("get_course_outline", {"course_name": name}),))
         case "talk" if not name:
-            words = yield PlanQuestion(message, TALK, Options(temperature=0, max_tokens=300))
+            words = yield PlanQuestion(message, TALK, Options(temperature=0, max_tokens=300), answers=True)
             return PlanStep(text=words.strip() or "I don't know.")
         case _:
             where = {"course_name": name} if name else {}
@@ -147,7 +147,7 @@ def _build_answer(request: Request, message: str, results: list[Result]) -> Plan
     if _has_topic(message) and (yield FindingsQuestion(message, found, facts_only=False)) == "no":
         return PlanStep(text=NOTHING)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
-    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=300))
+    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=300), answers=True)
     return PlanStep(text=words.strip() or found)
 
 

@@ -104,7 +104,7 @@ def plan_guidance(request: Request) -> GuidancePlan:
         return PlanStep(tuple([(name, {}) for name in _TOPIC_TOOLS[about]]), state=about)
     if about in _CHANGE_TOOLS:
         return (yield from _plan_change(request, message, _CHANGE_TOOLS[about]))
-    words = yield PlanQuestion(message, TALK_PROMPT, Options(temperature=0, max_tokens=400))
+    words = yield PlanQuestion(message, TALK_PROMPT, Options(temperature=0, max_tokens=400), answers=True)
     return PlanStep(text=words.strip() or "I don't know.")
 
 
@@ -145,7 +145,7 @@ def _plan_answer(request: Request, message: str, results: list[Result]) -> Guida
     if not is_empty and (yield FindingsQuestion(message, found)) == "no":
         return _look_elsewhere(request, results)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
-    words = yield PlanQuestion(asked, ANSWER_PROMPT, Options(temperature=0, max_tokens=500))
+    words = yield PlanQuestion(asked, ANSWER_PROMPT, Options(temperature=0, max_tokens=500), answers=True)
     return PlanStep(text=words.strip() or found)
 
 

@@ -246,7 +246,7 @@ def _answer_plan(request: Request, message: str, steps: list[Result]) -> Plan:
         following = (yield from _second_look(request, message, steps[0])) if request.tools and len(steps) == 1 else None
         return following or PlanStep(text=NOT_FOUND)
     asked = f"{found}\n\n{format_plan_question(message, request)}"
-    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=400))
+    words = yield PlanQuestion(asked, ANSWER, Options(temperature=0, max_tokens=400), answers=True)
     return PlanStep(text=words.strip() or found)
 
 
@@ -255,7 +255,7 @@ def _talk_plan(request: Request, message: str) -> Plan:
     before = [f"{each.role}: {each.text[:500]}" for each in list(request.history)[-3:-1] if each.text]
     known = _extract_documentation(request.instructions)
     asked = "\n\n".join([part for part in (known, "\n".join(before), f"Question: {message}") if part])
-    words = yield PlanQuestion(asked, ANSWER if known else TALK, Options(temperature=0, max_tokens=400))
+    words = yield PlanQuestion(asked, ANSWER if known else TALK, Options(temperature=0, max_tokens=400), answers=True)
     return PlanStep(text=words.strip() or "I don't know.")
 
 

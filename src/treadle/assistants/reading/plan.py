@@ -109,7 +109,7 @@ def _outline_calls(paths: list[str]) -> tuple[tuple[str, dict[str, str]], ...]:
 
 def _build_answer(message: str, results: list[Result]) -> Plan:
     found = "\n\n".join(map(_result_text, results))[:MOST]
-    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
+    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400), answers=True)
     return PlanStep(text=words.strip() or found)
 
 

@@ -5,7 +5,7 @@ any other: its calls are judged and journaled, its runs resumed. A plan is pure;
 so it keeps nothing but a move's state. A plan that has to look something up first may be a coroutine: then it is awaited.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,7 +48,8 @@ class PlanStep(Struct, frozen=True):
 class PlanQuestion(Struct, frozen=True):
     """A question of a plan to the model, whose text it is sent. `shape` is a JSON schema to constrain it to, where supported.
 
-    `before` is the history before it, and `used` is a callback for its usage. If the model calls one of `tools`, its calls are
+    `before` is the history before it, and `used` is a callback for its usage. `answers` says that the reply is the answer, or a
+    draft of it, which people may read while it is written. If the model calls one of `tools`, its calls are
     the move, and the plan sees their results with the next request.
     """
 
@@ -59,6 +60,7 @@ class PlanQuestion(Struct, frozen=True):
     before: tuple[Message, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     used: Callable[[Usage], object] | None = None
+    answers: bool = False
 
 
 class FindingsQuestion(Struct, frozen=True):
@@ -143,9 +145,7 @@ class GuidedModel:
             if isinstance(asked, FindingsQuestion):
                 words = await self._judge(asked, spent, notices, progress)
                 continue
-            if progress is not None:
-                progress(Progress("waiting"))
-            deltas = [delta async for delta in self._model.reply(self._build_request(asked, progress))]
+            deltas = await self._ask(asked, progress)
             words = "".join([delta.text for delta in deltas if isinstance(delta, TextDelta)])
             spent.append(sum([delta.usage for delta in deltas if isinstance(delta, ReplyEnded)], Usage()))
             if asked.used is not None:
@@ -156,6 +156,17 @@ class GuidedModel:
             if not isinstance(delta, ReplyEnded):
                 yield delta
         yield ReplyEnded("calls" if any(isinstance(delta, CallDone) for delta in deltas) else "done", sum(spent, Usage()))
+
+    async def _ask(self, asked: PlanQuestion, progress: Report | None) -> list[Delta]:
+        """Return the reply to a question. Its words are reported while they are written if they are an answer."""
+        deltas: list[Delta] = []
+        if progress is not None:
+            progress(Progress("waiting"))
+            if asked.answers:
+                progress = partial(_report_draft, progress, deltas)
+        async for delta in self._model.reply(self._build_request(asked, progress)):
+            deltas.append(delta)  # noqa: PERF401 - it is read while it grows
+        return deltas
 
     async def _judge(self, asked: FindingsQuestion, spent: list[Usage], notices: list[Notice], progress: Report | None) -> str:
         if not is_checkable(asked.message, asked.found, facts_only=asked.facts_only):
@@ -177,6 +188,12 @@ class GuidedModel:
 
 def _report_numbered(report: Report, number: int, progress: Progress) -> None:
     report(replace(progress, request=number))
+
+
+def _report_draft(report: Report, deltas: Sequence[Delta], progress: Progress) -> None:
+    """Report the words that are whole besides: a part of one may be a part of a secret."""
+    words = "".join([delta.text for delta in deltas if isinstance(delta, TextDelta)]).rsplit(maxsplit=1)
+    report(replace(progress, draft=words[0] if len(words) > 1 else ""))
 
 
 def _move_deltas(move: PlanStep) -> list[Delta]:

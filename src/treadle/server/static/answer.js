@@ -36,6 +36,7 @@ const quoted = (values) => values.map(({ text }) => `\u201c${text}\u201d`).join(
 export class Answer {
   foot = element("footer", { class: "foot small soft" });
   #parts = element("div", { class: "parts" });
+  #draft = element("p", { class: "draft soft", "aria-hidden": "true" });  // of an answer that is checked before it is given
   #doing = element("p", { class: "doing small soft" });
   /** @type {Map<string, Card>} */
   #cards = new Map();
@@ -49,7 +50,7 @@ export class Answer {
   #isLost = false;
   #drawing;
 
-  node = element("div", { class: "answer" }, this.#parts, this.#doing, this.foot);
+  node = element("div", { class: "answer" }, this.#parts, this.#draft, this.#doing, this.foot);
 
   /** @param {(draw: () => void) => void} [drawing] */
   constructor(drawing = (draw) => draw()) {
@@ -84,6 +85,7 @@ export class Answer {
     clearInterval(this.#ticking);
     this.#ticking = 0;
     this.#isLost = false;
+    this.#draft.textContent = "";
     this.#draw();
     this.#part?.times.stop();
     for (const card of this.#cards.values()) card.ended();
@@ -140,6 +142,7 @@ export class Answer {
   model_asked({ model }) {
     if (this.#reply.node.textContent || this.#reply.text) this.#open();
     this.#progress.begin(model);
+    this.#draft.textContent = "";
     this.#say("Thinking");
   }
 
@@ -151,6 +154,7 @@ export class Answer {
   /** How far the model is: loading, reading, writing. @param {RunEvent} event */
   model_progressed(event) {
     this.#progress.take(/** @type {any} */ (event), performance.now() / 1000);
+    if (event.draft) this.#draft.textContent = event.draft;
     this.#say(event.stage === "writing" ? "Writing" : "Thinking");
   }
 
@@ -188,6 +192,7 @@ export class Answer {
   /** @param {RunEvent} runEvent */
   text_arrived({ text }) {
     this.#reply.text += text;
+    this.#draft.textContent = "";
     this.#say("Writing");
     if (!this.#isDrawing) requestAnimationFrame(() => this.#drawing(() => this.#draw()));
     this.#isDrawing = true;
