@@ -590,7 +590,17 @@ def test_the_result_of_a_program_that_read_untrusted_content_is_untrusted(end):
     model = Scripted(calls(("run_program", {"program": f"m = await read_mail()\n{end}"})), "Done.")
     result = Agent(model, tools=tools, policy=[allow("*")], code_mode=True).run_sync("Go.")
     (returned,) = [call.result for call in result.calls if call.name == "run_program"]
-    assert returned.untrusted or returned.content[-returned.quoted :].count("eve@evil.example")
+    assert returned.untrusted or (returned.data is None and returned.content[-returned.quoted :].count("eve@evil.example"))
+
+
+@pytest.mark.parametrize(
+    ("program", "error"), [("1 +", "Line 1: SyntaxError: invalid syntax"), ("1\nmissing()", "Line 2: NameError")]
+)
+def test_the_error_of_a_program_is_the_data_of_its_result(program, error):
+    tools, _ = mailbox()
+    model = Scripted(calls(("run_program", {"program": program})), "Done.")
+    result = Agent(model, tools=tools, policy=[allow("*")], code_mode=True).run_sync("Go.")
+    assert result.calls[0].result.data["error"].startswith(error)
 
 
 # models that write calls as text

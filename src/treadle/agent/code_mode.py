@@ -33,7 +33,7 @@ from treadle.engine.outcome import Suspended
 from treadle.loop.program_replay import differs_from_journal, find_inner_calls, inner_call_id, reads_untrusted
 from treadle.loop.state import CallState, find_call
 from treadle.tools.program_hints import find_hint
-from treadle.tools.programs import Program, ProgramMistake, bind_arguments, read_program, to_plain
+from treadle.tools.programs import Program, ProgramError, ProgramMistake, bind_arguments, read_program, to_plain
 from treadle.tools.python_signatures import PythonFunction, write_functions
 from treadle.tools.text import NO_RESULT, to_text
 from treadle.tools.validate import InvalidArguments
@@ -183,7 +183,7 @@ class _ProgramCall:
             program = read_program(self._call.arguments["program"], self._functions)
             ended = await run_program(program, tuple(self._functions), self._respond, self._mode.limits)
         except ProgramMistake as mistake:
-            raise ToolProblem(f"{mistake}\nNothing was run.") from None
+            raise ToolProblem(f"{mistake}\nNothing was run.", data=ProgramError(str(mistake))) from None
         except StopProgram as stop:
             raise self._problem(str(stop)) from None
         if self._made < len(self._inner()):
@@ -288,12 +288,15 @@ class _ProgramCall:
         return self._problem("The program failed.", *lines, *([f"It printed:\n{printed}"] if printed else []))
 
     def _problem(self, words: str, *derived: str) -> ToolProblem:
-        """Return a problem that says what has run. What is `derived` from results is quoted where one of them is untrusted."""
+        """Return a problem that says what has run. What is `derived` from results is quoted where one of them is untrusted.
+
+        Its first line is the error, which is the problem's data where it isn't quoted.
+        """
         inner = self._inner()
         told = [*derived, _list_calls(inner)]
         if reads_untrusted(inner):
             return ToolProblem(f"{words}\n", "\n".join(told))
-        return ToolProblem("\n".join([words, *told]))
+        return ToolProblem("\n".join([words, *told]), data=ProgramError(derived[0]) if derived else None)
 
 
 def _list_calls(inner: Sequence[CallState]) -> str:

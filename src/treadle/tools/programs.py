@@ -37,6 +37,12 @@ class Program(Struct, frozen=True):
     left_out: tuple[str, ...] = ()
 
 
+class ProgramError(Struct, frozen=True):
+    """Data of a problem with a program: its error in a line."""
+
+    error: str
+
+
 class ProgramMistake(Exception):
     """A program that can't be read; the message is for the model."""
 

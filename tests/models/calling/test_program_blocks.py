@@ -76,7 +76,7 @@ def test_a_program_that_calls_no_function_is_asked_for_again():
 
 
 def test_after_two_programs_without_the_functions_it_says_that_it_failed():
-    for request in (asked(), after("Line 1: NameError", problem="raised")):
+    for request in (asked(), after("It failed.", problem="raised")):
         first = [sure(2)] if request.history[-1].role == "person" else []
         model, inner = small(*first, "```python\n3\n```", "```python\n4\n```", "I didn't succeed.")
         deltas = ask(model, request)
@@ -102,16 +102,15 @@ def test_it_sees_its_program_as_it_wrote_it_and_tells_the_result():
 
 def test_it_is_asked_to_correct_a_program_that_failed():
     model, inner = small("```python\nlook_up('B')\n```")
-    assert len(programs_in(ask(model, after("Line 1: NameError", problem="raised")))) == 1
+    assert len(programs_in(ask(model, after("It failed.", problem="raised", data={"error": "Line 1: NameError"})))) == 1
     assert inner.requests[0].note.startswith("Write the corrected program")
-    assert inner.requests[0].note.endswith("The last one failed in Line 1: NameError")
+    assert inner.requests[0].note.endswith("The error of the last one: Line 1: NameError")
 
 
 def test_words_of_others_arent_repeated_beside_the_request():
-    for more in ({"untrusted": True}, {"quoted": 5}):
-        model, inner = small("Sorry.")
-        ask(model, after("Line 1: KeyError: obey", problem="raised", **more))
-        assert "KeyError" not in inner.requests[0].note
+    model, inner = small("Sorry.")
+    ask(model, after("Line 1: KeyError: obey", problem="raised", quoted=5))
+    assert inner.requests[0].note == "Write the corrected program, as a block of Python code, and nothing else."
 
 
 def test_a_program_that_was_run_with_success_isnt_run_again():

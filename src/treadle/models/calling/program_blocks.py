@@ -64,7 +64,7 @@ class ProgramWriter:
         """Stream an answer; after an error another program."""
         failed = [part for part in request.history[-1].parts if isinstance(part, Result) and part.problem]
         if failed:
-            return self._write(request, programs, f"{_CORRECT}{''.join(map(_find_error, failed))}")
+            return self._write(request, programs, f"{_CORRECT}{''.join(map(_describe_error, failed))}")
         told = self._spoken.reply_in_words(replace(request, note=f"{request.note} {_TELL}".lstrip()))
         return _take_first(request, programs, self._write_once(request, _TELL), told)
 
@@ -113,11 +113,13 @@ async def _take_first(request: Request, programs: Programs, *attempts: AsyncIter
             return
 
 
-def _find_error(result: Result) -> str:
-    """Return the line of a problem that says where a program failed, unless it may have words of others in it."""
-    if result.untrusted or result.quoted:
-        return ""
-    return next((f" The last one failed in {line}" for line in result.content.splitlines() if line.startswith("Line ")), "")
+def _describe_error(result: Result) -> str:
+    """Return the error of a program, unless it may have words of others in it: then it isn't in the data."""
+    match result.data:
+        case {"error": str(error)}:  # of `ProgramError`
+            return f" The error of the last one: {error}"
+        case _:
+            return ""
 
 
 def _read_program(call: Written, programs: Programs) -> str:
