@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from treadle.core.seams import Situation
     from treadle.core.wrapping import fit_columns, wrap_words
     from treadle.engine.setup import Caller
-    from treadle.guard.rules import Rule, RulePolicy
+    from treadle.guard.rules import NO_RULE, Rule, RulePolicy
     from treadle.jobs.execution import JobContext, JobKind, JobResult, execute_job
     from treadle.jobs.store import Job, Jobs
     from treadle.plugins.assistant import Assistant, Command, Host, Panel, Terminal, lazy_import
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from treadle.stores.write_ahead import open_private_sqlite, purge_sqlite, write_ahead
 
 _HOMES = {
+    "NO_RULE": "treadle.guard.rules",
     "ApprovalChoice": "treadle.agent.talk",
     "Assistant": "treadle.plugins.assistant",
     "AssistantChat": "treadle.agent.talk",
@@ -87,6 +88,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "NO_RULE",
     "ApprovalChoice",
     "Assistant",
     "AssistantChat",

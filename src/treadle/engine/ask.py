@@ -185,7 +185,7 @@ def _options(run: LiveRun) -> Options:
 
 def _emit_progress(run: LiveRun, progress: Progress) -> None:
     if progress.draft:
-        progress = replace(progress, draft=run.redactor.text(progress.draft))
+        progress = replace(progress, draft=run.redactor.stream().feed(progress.draft))  # its end may be a part of a secret
     run.emit(ModelProgressed(run_id=run.id, **asdict(progress)))
 
 

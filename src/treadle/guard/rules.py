@@ -119,6 +119,7 @@ class _ToolRules(Struct, frozen=True):
     objects: bool  # denies or asks about some calls, or all
 
 
+NO_RULE = "default"  # what a verdict is by where no rule matches
 _MAY: dict[Effect, str] = {"read": "reads", "write": "may change something", "destroy": "may destroy something"}
 
 
@@ -185,10 +186,10 @@ class RulePolicy:
         decision = self._default or ("allow" if tool.effect == "read" else "ask")
         if decision == "allow":
             does = "only reads" if tool.effect == "read" else "is allowed where no rule says otherwise"
-            return Allow("default", f"{tool.name} {does}.")
+            return Allow(NO_RULE, f"{tool.name} {does}.")
         if decision == "ask":
-            return Ask("default", f"{tool.name} {_MAY.get(tool.effect, 'may do anything')}, and no rule allows it.")
-        return Deny("default", f"No rule allows {tool.name}.")
+            return Ask(NO_RULE, f"{tool.name} {_MAY.get(tool.effect, 'may do anything')}, and no rule allows it.")
+        return Deny(NO_RULE, f"No rule allows {tool.name}.")
 
     def _plan(self, tool: Tool) -> _ToolRules:
         key = (tool.spec.name, tool.toolset, tool.effect)

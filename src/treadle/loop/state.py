@@ -213,7 +213,7 @@ def apply_entry(state: RunState, entry: Entry) -> RunState:
     changed = _APPLY[kind](state, entry)
     if changed is state:
         changed = replace(state)
-    # Nobody has seen this copy of the state yet, so that it is completed in place: another copy would cost as much again.
+    # Nothing else refers to this copy of the state yet, so it is completed in place: another copy would cost as much again.
     force_setattr(changed, "position", state.position + 1)
     if at > earlier:
         force_setattr(changed, "at", at)

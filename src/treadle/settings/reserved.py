@@ -122,6 +122,6 @@ def add_common_options(parser: ArgumentParser, which: Collection[str] = ("model"
 
 
 def add_note_options(add_argument: Callable[..., object]) -> None:
-    """Add the options that say how much is told on stderr."""
+    """Add the options for how much is printed on stderr."""
     add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
     add_argument("-v", "--verbose", action="store_true", help="say by which rule each call is allowed, and name it in each line")

@@ -3,10 +3,11 @@
 import asyncio
 import io
 
+import msgspec
 import pytest
 
 from treadle import Agent, tool
-from treadle.cli.ui.event_printer import EventPrinter
+from treadle.cli.ui.event_printer import EventPrinter, summarize_result
 from treadle.cli.ui.report import print_report, result_to_json
 from treadle.cli.ui.screen import Screen
 from treadle.core.calls import Allow, Ask, Call, Deny, Result
@@ -23,6 +24,10 @@ from treadle.core.events import (
     RunStarted,
 )
 from treadle.testing import Scripted, calls
+from treadle.toolsets.workspace.files import FileLines
+from treadle.toolsets.workspace.search import FileNames, GrepResult, LineHit
+
+HITS = (LineHit("a.py", 1, "a"), LineHit("a.py", 2, "a"), LineHit("b.py", 1, "a"))
 
 
 @tool(effect="read")
@@ -237,3 +242,25 @@ def test_values_that_no_result_has_are_marked_in_what_is_printed():
     assert face.out.getvalue() == "There are 17 [?].\n"
     assert "No tool result has what is marked with [?].\n" in face.err.getvalue()
     assert list(result_to_json(result)["ungrounded"]) == [{"start": 10, "end": 12, "text": "17", "kind": "number"}]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (FileLines("a\n", 1, 1, 1), "1 line"),
+        (FileLines("a\nb\n", 1, 2, 2), "2 lines"),
+        (FileLines("a\nb\n", 3, 4, 1200), "lines 3 to 4 of 1,200"),
+        (FileLines("", 1, 0, 0), "the text"),
+        (GrepResult(HITS), "3 matches in 2 files"),
+        (GrepResult(HITS[:1]), "1 match in 1 file"),
+        (GrepResult(HITS, more=True), "3 or more matches in 2 files"),
+        (GrepResult(()), "the text"),
+        (FileNames(("a.py",)), "1 file"),
+        (FileNames(("a.py", "b.py"), more=True), "2 or more files"),
+        (FileNames(()), "the text"),
+        ({"hits": 3}, "the text"),
+        (None, "the text"),
+    ],
+)
+def test_a_result_is_summed_up_by_its_data_where_there_is_some(data, words):
+    assert summarize_result(Result("c", "look", "the text", data=msgspec.to_builtins(data))) == words

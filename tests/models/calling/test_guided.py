@@ -135,24 +135,36 @@ def test_a_watcher_hears_of_each_request_that_a_plan_makes() -> None:
     assert told == [("waiting", 0, 0, 1), ("reading", 3, 4, 1), ("waiting", 0, 0, 2), ("reading", 3, 4, 2)]
 
 
-def test_an_answer_is_reported_in_whole_words_while_it_is_written() -> None:
+class ReportsWriting(Scripted):
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        assert request.progress is not None
+        async for delta in super().reply(request):
+            yield delta
+            request.progress(Progress("writing", 1))
+
+
+def drafts_of(*pieces: str) -> list[str]:
+    """What is reported of an answer while it is written in these pieces."""
+
     def steps(request: Request) -> Steps:
         about = yield PlanQuestion("About?")
         words = yield PlanQuestion("Answer.", answers=True)
         return PlanStep(text=f"{about}: {words}")
 
-    class Reporting(Scripted):
-        async def reply(self, request: Request) -> AsyncIterator[Delta]:
-            assert request.progress is not None
-            async for delta in super().reply(request):
-                yield delta
-                request.progress(Progress("writing", 1))
-
     heard: list[Event] = []
-    pieces = ["The", " key", " is ", SECRET[:9], f"{SECRET[9:]}, and", " no", " other"]
-    model = Reporting("Keys", [*map(TextDelta, pieces), ReplyEnded("done")])
-    agent = Agent(GuidedModel(model, steps))
-    asyncio.run(agent.run("Go.", watchers=[heard.append]))
-    drafts = [event.draft for event in heard if isinstance(event, ModelProgressed) and event.stage == "writing"]
-    hidden = "The key is [redacted:api_key],"
-    assert drafts == ["", "", "", "The", "The key", "The key is", hidden, f"{hidden} and", *[f"{hidden} and no"] * 2]
+    model = ReportsWriting("Keys", [*map(TextDelta, pieces), ReplyEnded("done")])
+    asyncio.run(Agent(GuidedModel(model, steps)).run("Go.", watchers=[heard.append]))
+    return [event.draft for event in heard if isinstance(event, ModelProgressed) and event.request == 2]
+
+
+def test_an_answer_is_reported_while_it_is_written_and_another_question_is_not() -> None:
+    assert drafts_of("There", " are ", "three lessons.") == ["", "", "There are ", *["There are three "] * 2]
+
+
+def test_no_part_of_a_secret_is_reported() -> None:
+    one = drafts_of("The key is ", SECRET[:9], f"{SECRET[9:]}, and", " no", " other")
+    assert one[-1] == "The key is [redacted:api_key], and no "
+    lines = drafts_of(
+        "It is\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN\n", "Bgkqhkia\n", "-----END PRIVATE KEY-----\n", "and no", " other"
+    )
+    assert not [each for each in (*one, *lines) if "sk-" in each or "MII" in each or "Bgk" in each]

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from msgspec import Struct
 
 from treadle import Allow, Ask, Call, Deny, Tool, allow, ask
-from treadle.assistant import Rule, RulePolicy, Situation
+from treadle.assistant import NO_RULE, Rule, RulePolicy, Situation
 from treadle.assistants.coding.agreed_checks import CHECK_CALL, CHECK_REASON
 from treadle.errors import SettingsError
 
@@ -24,7 +24,6 @@ Verdict = Allow | Ask | Deny
 
 PROPOSE_PLAN = "propose_plan"  # the tool by which a model asks for the approval of its plan
 SESSION_TOOLSET = "session"  # of the tools that change the session itself, and no file
-NO_RULE = "default"  # what a verdict is by where no rule applies
 _TESTS = ("checks", "checks-unsandboxed")
 _PUBLISH = "This sends what it changed to another machine."
 _PLAN_REASON = f"This session is in plan mode, so nothing is changed. Read what you need, then call {PROPOSE_PLAN} with your plan."

@@ -13,7 +13,6 @@ from treadle.cli.ui.render import (
     to_terminal_json,
 )
 from treadle.cli.ui.report import result_to_json
-from treadle.cli.ui.result_summary import summarize_result
 from treadle.cli.ui.screen import Screen
 from treadle.core.calls import Allow, Ask, Deny, ProblemKind, Result, Verdict
 from treadle.core.events import (
@@ -273,6 +272,24 @@ def _to_words(problem: ProblemKind) -> str:
 def format_result(result: Result) -> str:
     """Format a result in a few words."""
     return f"{result.problem}: {result.content}" if result.problem else result.content
+
+
+def summarize_result(result: Result) -> str:
+    """Return what a call returned: how much of a file or of a search, or the text itself."""
+    match result.data:
+        case {"text": str(), "start": int(start), "end": int(end), "total": int(total)} if total:  # of `FileLines`
+            return format_count(total, "line") if (start, end) == (1, total) else f"lines {start} to {end} of {total:,}"
+        case {"hits": [_, *_] as hits, "more": bool(more)}:  # of `GrepResult`
+            files = {hit["path"] for hit in hits}
+            return f"{_format_found(len(hits), 'match', 'matches', more=more)} in {format_count(len(files), 'file')}"
+        case {"paths": [_, *_] as paths, "more": bool(more)}:  # of `FileNames`
+            return _format_found(len(paths), "file", "files", more=more)
+        case _:
+            return result.content
+
+
+def _format_found(count: int, one: str, many: str, *, more: bool) -> str:
+    return f"{count:,} or more {many}" if more else format_count(count, one, many)
 
 
 class JsonEventPrinter:

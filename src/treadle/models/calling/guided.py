@@ -191,9 +191,8 @@ def _report_numbered(report: Report, number: int, progress: Progress) -> None:
 
 
 def _report_draft(report: Report, deltas: Sequence[Delta], progress: Progress) -> None:
-    """Report the words that are whole besides: a part of one may be a part of a secret."""
-    words = "".join([delta.text for delta in deltas if isinstance(delta, TextDelta)]).rsplit(maxsplit=1)
-    report(replace(progress, draft=words[0] if len(words) > 1 else ""))
+    """Report the progress with what is written so far."""
+    report(replace(progress, draft="".join([delta.text for delta in deltas if isinstance(delta, TextDelta)])))
 
 
 def _move_deltas(move: PlanStep) -> list[Delta]:
