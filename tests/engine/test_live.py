@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from treadle import Agent
+from treadle import Agent, RunContext, tool
 from treadle.core.entries import Said
 from treadle.core.errors import JournalError
 from treadle.engine.catalog import Catalog
 from treadle.engine.journaled import MAX_PENDING_WRITES
 from treadle.engine.live import LiveRun
 from treadle.engine.setup import Caller, Services
-from treadle.testing import Scripted
+from treadle.testing import Scripted, calls
 
 
 class Slow:
@@ -105,3 +105,25 @@ def test_a_run_waits_for_a_disk_that_has_fallen_far_behind():
         assert not run.is_disk_behind
 
     asyncio.run(tale())
+
+
+def test_a_tool_gets_every_field_of_the_context_that_other_functions_get():
+    contexts = []
+
+    @tool(effect="read")
+    async def look(ctx: RunContext[str]) -> str:
+        contexts.append(ctx)
+        return "there"
+
+    def check(ctx: RunContext[str], answer: str) -> str:
+        contexts.append(ctx)
+        return answer
+
+    agent = Agent(Scripted(calls(("look", {})), "Done."), tools=[look], deps_type=str, output_validators=[check])
+    agent.run_sync("Look.", deps="house", user="ada")
+    in_a_call, outside = contexts
+    done_by_the_run = {"_call", "_progress", "_wait"}  # of which a call's context has methods of its own
+    fields = set(RunContext.__slots__) - done_by_the_run
+    assert {field for field in fields if hasattr(in_a_call, field)} == fields == {f for f in fields if hasattr(outside, f)}
+    assert (in_a_call.deps, in_a_call.user, in_a_call.run_id) == (outside.deps, outside.user, outside.run_id) != ("", "", "")
+    assert done_by_the_run - set(RunContext.__slots__) == set()
