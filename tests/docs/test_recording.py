@@ -44,7 +44,7 @@ def test_a_session_shows_what_is_asked_and_what_is_not_and_all_that_its_person_d
     steps = (
         "$ treadle code\n",
         "ask> The price in @shop.py is one too high",
-        '← read_file(path="shop.py")',
+        '→ read_file(path="shop.py") ← ',
         "-    return count * 3 + 1\n+    return count * 3\n",
         "[e]dit: y\n",
         "> Add a test of a large order, too\n",
